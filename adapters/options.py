@@ -3,15 +3,6 @@
 An adapter's options are the keyword parameters of its class or factory. A value given as text is
 read as the parameter's type: `true`, `yes`, `on` or `1` for a switch, a list's items between
 commas, a JSON object for a mapping, and `none` or `auto` for what may be left out.
-
-A leaf declares its settings in a file that imports nothing heavy:
-
-    @dataclass(frozen=True, kw_only=True)
-    class MoodSettings(LeafSettings):
-        mood: str = setting("calm", "Mood of the question.", group="Question", about="question")
-
-`harness.settings` gathers the classes of all leaves into one. A leaf reads its own settings, typed,
-through its class: `MoodSettings.of(settings).mood`.
 """
 
 from __future__ import annotations
@@ -19,41 +10,16 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import field
-from functools import partial
-from typing import Annotated, Any, Self, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from adapters.contract import Fatal
 from adapters.decoding import convert_to, decode_json
 
-EPISODES = "live episodes"  # Not the name of a setting, which would need to be given.
-"""A feature that most kinds of units lack, and that settings need."""
-RULES = "published rules"
-"""A feature of kinds whose answers are judged under several rules at once."""
-OWN_PYTHON = "a Python of its own"
-"""A feature of few benchmarks."""
-
-
-def setting(default: Any, help: str, **facts: Any) -> Any:
-    """Declare a setting as a field; `facts` are attributes of `harness.settings.Setting`."""
-    return field(default=default, metadata={"help": help, **facts})
-
-
-session_setting = partial(setting, group="Running", about="session", recorded="never")
-"""Declare a setting that changes neither results nor a run's identity."""
-
-
-class LeafSettings:
-    """Settings of one leaf."""
-
-    @classmethod
-    def of(cls, settings: object) -> Self:
-        """Return a run's settings, typed as those of this leaf."""
-        assert isinstance(settings, cls), f"{cls.__name__} is not among the settings of a run"
-        return settings
-
+SESSION_OPTIONS = frozenset({"batch_size", "device_map", "devices", "ends", "model_path"})
+"""Options of adapters, by name, that change no reply: a run does not record them. What a folder
+holds is told by the identity of its weights."""
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 

@@ -44,19 +44,19 @@ def asked(options: argparse.Namespace, out: Path, **changes: Any) -> RunReplies:
     """Run the sample once, in a separate folder."""
     device: dict[str, Any] = {"batch_size": BATCH, "devices": options.devices, **changes}
     device |= {"model_path": options.model_path, "dtype": options.dtype}
+    device |= {"max_pixels": options.max_pixels}
+    pairs = {name: value for name, value in device.items() if value is not None}
     settings = Settings(
         model=options.model,
         benchmark="sample",
-        splits=("dev", "test"),
+        split=("dev", "test"),
         limit=options.tasks or None,
-        distractors=options.distractors,
-        image_policy="full",
+        benchmark_option=(("distractors", options.distractors), ("image_policy", "full")),
         max_tokens=(options.max_tokens,),
         out=str(out),
         cache=False,
         preflight=False,
-        max_pixels=options.max_pixels,
-        **device,
+        adapter_option=tuple(sorted(pairs.items())),
     )
 
     started = time.monotonic()

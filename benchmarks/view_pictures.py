@@ -66,7 +66,7 @@ def main() -> int:
         settings = Settings(
             model="always-click",
             data=str(data),
-            image_policy=options.image_policy,
+            benchmark_option=(("image_policy", options.image_policy),),
             out=str(folder / "run"),
             preflight=False,
         )

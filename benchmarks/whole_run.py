@@ -139,7 +139,7 @@ def planned(data: Path, folder: Path, *, look: bool, workers: int) -> Plan:
     settings = Settings(
         model="oracle",
         data=str(data),
-        image_policy="full" if look else "none",
+        benchmark_option=(("image_policy", "full" if look else "none"),),
         out=str(folder),
         cache=False,
         workers=workers,

@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from harness.settings import SETTINGS
 from harness.tables.results import (
     POOLED,
     average_of,
@@ -19,7 +18,7 @@ from harness.tables.results import (
 )
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
-from reports.comparability import TABLE, row_of
+from reports.comparability import FACTS, row_of
 from reports.grid import Field, benchmarks_of, described, interval, plain_records
 from reports.settings import Differences, about, unranked
 from reports.spending import AMOUNTS, STYLES, SUCCESS_NOTE, success_fields
@@ -116,8 +115,7 @@ def _row_names(
 def _asked(differences: Iterable[str]) -> Iterator[str]:
     """Yield the settings that say how a model was asked or scored, not on which data."""
     for name in differences:
-        is_fact = name in TABLE and name not in SETTINGS
-        if not is_fact and row_of(name).about in _ASKED:
+        if name not in FACTS and row_of(name).about in _ASKED:
             yield name
 
 

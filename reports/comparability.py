@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from harness.settings import SETTINGS, About
+from harness.benchmarks.step.options import StepOptions
+from harness.settings import SETTINGS, Setting, declared_by
 from parsers.records import READING
 
 POPULATION, CANDIDATES = "population", "candidates"
+About = Literal["model", "data", "question", "scoring", "session"]
+"""The subject of a difference."""
+OPTIONS = declared_by(StepOptions)
+"""The options of recorded steps. Those of other benchmarks, if a comparison knows them, are in
+`TABLE`."""
+OF_PROTOCOL = ("none", "history", "first_of_many", "value_style", "prompts")
+"""Options of protocols that go by their own name; others are `protocol_option.NAME`."""
 
 
 class Row(NamedTuple):
@@ -18,8 +26,8 @@ class Row(NamedTuple):
         if it forbids a ranking, and for facts that no result tells.
     heading: the heading of a table shows it `always`, if `unusual`, or `never`.
     follows: names that it changes with; its difference does not count next to theirs.
-    usual: the value that a heading need not mention; of a setting, None stands for its default.
-    about: the subject of a difference; of a setting, as it is declared.
+    usual: the value that a heading need not mention; None stands for a declared default.
+    about: the subject of a difference; None: that of its declaration.
     """
 
     ranked: bool = False
@@ -27,7 +35,7 @@ class Row(NamedTuple):
     heading: Literal["always", "unusual", "never"] = "unusual"
     follows: tuple[str, ...] = ()
     usual: Any = None
-    about: About = "question"
+    about: About | None = None
 
 
 def _alike(names: str, row: Row) -> dict[str, Row]:
@@ -36,27 +44,30 @@ def _alike(names: str, row: Row) -> dict[str, Row]:
 
 TABLE: dict[str, Row] = {
     # Models: what a ranking is of.
-    **_alike("model base_url adapter_options top_p model_seed", Row(ranked=True, heading="never")),
+    **_alike("model base_url adapter_option top_p model_seed", Row(ranked=True, heading="never")),
     **_alike("effort thinking_budget", Row(ranked=True, heading="never")),
-    **_alike("temperature revision dtype attn quantization trust_remote_code", Row(ranked=True)),
+    "temperature": Row(ranked=True),
+    **_alike("revision dtype attn quantization trust_remote_code", Row(ranked=True, about="model")),
     "max_tokens": Row(ranked=True, heading="always"),
-    "max_pixels": Row(),
-    "roles": Row(key=CANDIDATES),
+    "max_pixels": Row(about="model"),
+    "role": Row(key=CANDIDATES),
     # Units.
     "benchmark": Row(key=POPULATION, heading="always"),
-    **_alike("benchmark_options splits websites domains task_ids step_ids", Row(key=POPULATION)),
-    **_alike("only limit episodes", Row(key=POPULATION)),
+    **_alike("benchmark_option split only limit", Row(key=POPULATION)),
+    "episodes": Row(key=POPULATION, about="data"),
     "shard": Row(ranked=True, key=POPULATION, heading="never"),
     "lost_rows": Row(),
     # Questions.
     **_alike("protocol seed image_policy", Row(key=CANDIDATES, heading="always")),
-    **_alike("protocol_options pixels", Row(key=CANDIDATES)),
+    "protocol_option": Row(key=CANDIDATES),
     "candidates": Row(key=CANDIDATES, usual="snapshot"),
     "distractors": Row(key=CANDIDATES, heading="always", follows=("candidates",)),
     **_alike("ranker top_k", Row(key=CANDIDATES, follows=("candidates",))),
     "missed": Row(key=CANDIDATES, follows=("candidates",), usual="zero"),
-    **_alike("positives shown exclude_related exclude_same_text order shuffles", Row()),
-    **_alike("history repeats samples", Row(heading="always")),
+    **_alike("positives shown exclude_related exclude_same_text order", Row()),
+    **_alike("history samples", Row(heading="always")),
+    "repeats": Row(heading="always", about="model"),
+    "shuffles": Row(about="model"),
     "none": Row(heading="always", follows=("protocol",)),
     "first_of_many": Row(usual=False),
     "value_style": Row(usual="plain"),
@@ -66,14 +77,17 @@ TABLE: dict[str, Row] = {
     "prompts": Row(ranked=True, heading="never"),
     "history_from": Row(ranked=True, heading="always"),
     # Asking batches at once gives the same answers.
-    "protocol_options.eager": Row(ranked=True, heading="never"),
+    "protocol_option.eager": Row(ranked=True, heading="never"),
     # Scores.
     **_alike("f1 step_rule invalid", Row(heading="always")),
     **_alike("none_zeroes_operation no_element_zeroes_operation mapped_operations", Row()),
     **_alike("wrong_element_zeroes_operation bag point_rule", Row()),
-    **_alike("unattempted exclude_statuses", Row()),
+    **_alike("unattempted exclude_status", Row()),
     "rule": Row(key="rule"),
-    # Facts that are no settings.
+}
+"""What is known of settings and options on record; `a.b` without a row has that of `a`."""
+
+FACTS: dict[str, Row] = {
     **_alike(
         "model.provider model.stand_in",
         Row(ranked=True, heading="never", follows=("model",), about="model"),
@@ -95,22 +109,34 @@ TABLE: dict[str, Row] = {
     "protocol_class": Row(heading="never", follows=("protocol",)),
     "role_models": Row(heading="never", follows=("roles",), about="model"),
     "redone": Row(about="model"),
-    "dataset.files": Row(follows=("benchmark", "splits"), about="data"),
+    "dataset.files": Row(follows=("benchmark", "split"), about="data"),
     **_alike("dataset dataset.revision", Row(ranked=True, follows=("benchmark",), about="data")),
 }
-"""What is known of names on record; `a.b` without a row has that of `a`."""
+"""What is known of what else is on record."""
+
+
+def declared(name: str) -> Setting | None:
+    """Return the declaration of a setting, or of an option of recorded steps."""
+    return SETTINGS.get(name) or OPTIONS.get(name)
 
 
 def row_of(name: str) -> Row:
     """Return what a flat name on record means, with the usual value and subject of a setting.
 
-    A setting of another package forbids a ranking unless it is about the model, and so does a name
-    that nobody knows.
+    A setting or an option that no row tells of forbids a ranking, and so does a name that nobody
+    knows.
     """
-    known = name if name in TABLE or name in SETTINGS else name.partition(".")[0]
-    row, setting = TABLE.get(known), SETTINGS.get(known)
-    if setting is None:
-        return row or Row()
-    about = setting.about
-    row = row or Row(ranked=about == "model", key=POPULATION if about == "data" else "")
-    return row._replace(usual=setting.default if row.usual is None else row.usual, about=about)
+    known = name if name in TABLE or name in FACTS else name.partition(".")[0]
+    row, setting = TABLE.get(known) or FACTS.get(known) or Row(), declared(known)
+    about = row.about or (_ABOUT[setting.group] if setting else "question")
+    usual = setting.default if setting and row.usual is None else row.usual
+    return row._replace(usual=usual, about=about)
+
+
+_ABOUT: dict[str, About] = {
+    "Model": "model",
+    "Data": "data",
+    "Question": "question",
+    "Scoring": "scoring",
+    "Running": "session",
+}

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from harness import tables
-from harness.settings import SETTINGS
+from harness.settings import written
 from harness.tables import FORMATS as FORMATS
 from harness.tables import TEST_DATA_NOTE as TEST_DATA_NOTE
 from harness.tables import Cell, Column, Data, Grid, Section, few_notes, percent, rows_of
@@ -286,7 +286,7 @@ def _footnotes(table: pd.DataFrame, average: Average) -> tuple[str, ...]:
     lines = [rates_note(average, variants, declared, listed, cluster)]
     if len(variants) > 1:
         measure = next(one for one in declared.measures if one.variants)
-        option = SETTINGS[measure.setting].written()
+        option = written(measure.setting, "benchmark")
         lines.append(
             f"The runs were scored with different {measure.head} variants; choose one with "
             f"{option}."

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.runs import Manifest, Run
 from harness.settings import OF_MODEL, SETTINGS
-from reports.comparability import POPULATION, TABLE, row_of
+from reports.comparability import FACTS, OF_PROTOCOL, POPULATION, TABLE, row_of
 from reports.load import changed_lines, corrupt_lines, unfinished_lines
 
 Setting = str | int | float | bool | None
@@ -65,7 +65,7 @@ def heading(constants: Mapping[str, Setting]) -> dict[str, Setting]:
     }
 
 
-_KNOWN = tuple({**SETTINGS, **TABLE})
+_KNOWN = tuple({**SETTINGS, **TABLE, **FACTS})
 """Names on record, in the order in which reports have them."""
 
 
@@ -119,7 +119,7 @@ MODEL_NAMES = ("name", "model")
 def settings_of(manifest: Manifest) -> dict[str, Setting]:
     """Return the settings of a run, flat. Lists become JSON text, long ones a digest."""
     values: dict[str, Any] = {}
-    values |= _flat(manifest.config, "")
+    values |= _flat(_by_own_names(manifest.config), "")
     # The model is called by one name, whatever else its provider or the user calls it.
     values["model"] = manifest.model_name
     others = {name: value for name, value in manifest.model.items() if name not in MODEL_NAMES}
@@ -132,7 +132,7 @@ def settings_of(manifest: Manifest) -> dict[str, Setting]:
     values["prompts_sha256"] = manifest.prompts
     for name in manifest.config.get(OF_MODEL, ()):
         # Settings of the model differ with it, and are not about the question.
-        own = f"protocol_options.{name}"
+        own = f"protocol_option.{name}"
         values[f"model.{name}"] = values.pop(own if own in values else name, None)
     values.pop(OF_MODEL, None)
     values["pictures"] = manifest.pictures
@@ -140,6 +140,16 @@ def settings_of(manifest: Manifest) -> dict[str, Setting]:
     values["redone"] = None if manifest.redone is None else str(manifest.redone)
     kept = {name: value for name, value in values.items() if not _is_left_out(name)}
     return {name: _plain(value) for name, value in kept.items()}
+
+
+def _by_own_names(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration with the options that comparisons know by their own names."""
+    found = dict(config)
+    for owner in ("benchmark_option", "adapter_option", "protocol_option"):
+        known = OF_PROTOCOL if owner == "protocol_option" else TABLE
+        options = found.pop(owner, {})
+        found |= {n if n in known else f"{owner}.{n}": value for n, value in options.items()}
+    return found
 
 
 def _is_left_out(name: str) -> bool:
@@ -316,5 +326,5 @@ def _counts_otherwise(run: Run) -> bool:
     """Return True if the headline of a run is not over its settled valid rows."""
     rules = run.manifest.config
     return "fail" in (rules.get("invalid"), rules.get("unattempted")) or bool(
-        rules.get("exclude_statuses")
+        rules.get("exclude_status")
     )

@@ -267,7 +267,7 @@ def test_a_protocol_of_another_package_is_listed_and_asked(example: Example) -> 
     summary = example.evaluate("--model", "oracle", "--protocol", "one-question", *options)
     assert number(summary, "success") == 1.0
     config = example.manifest()
-    assert (config["history"], config["protocol_options"]) == (3, {"form_first": True})
+    assert (config["history"], config["protocol_option"]) == (3, {"form_first": True})
     assert "0 of 7 predictions read differently" in example.run("score", "run")
 
 
@@ -348,7 +348,16 @@ def test_a_benchmark_of_another_kind_is_listed_shown_and_run(example: Example) -
 def test_a_benchmark_of_episodes_is_a_world_and_its_tasks(example: Example) -> None:
     assert "lamp=cellar" in example.run("data", "list", "-b", "lamps")
     for protocol in ("autowebglm", "mindact-choice"):
-        options = ("-b", "lamps", "--protocol", protocol, "--max-steps", "3", "--out", protocol)
+        options = (
+            "-b",
+            "lamps",
+            "--protocol",
+            protocol,
+            "--benchmark-option",
+            "max_steps=3",
+            "--out",
+            protocol,
+        )
         out = example.run("run", "-m", "lexical", "--details", *options)
         assert "micro, 3 episodes  100.0" in out
         assert "0 of 3 predictions read differently" in example.run("score", protocol)

@@ -138,7 +138,7 @@ COMMANDS_ON_RUNS = (
     ("score", "run", "--allow", "own_other:Thing"),
     ("show", "UNIT", "--run", "run", "--answer"),
     ("merge", "run", "-o", "merged"),
-    ("run", "--from", "run", "--redo", "truncated", "--max-tokens", "9000", "-o", "redone"),
+    ("run", "--redo-from", "run", "--redo", "truncated", "--max-tokens", "9000", "-o", "redone"),
     ("batches", "run"),
 )
 

@@ -298,7 +298,7 @@ READS: Cases = {
     "read-live": (
         f"report ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON}",
         f"compare ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON} "
-        "--vary protocol_options.coordinates --vary protocol_options.form",
+        "--vary protocol_option.coordinates --vary protocol_option.form",
         f"errors ../openai-miniwob/runs/* {JSON}",
         "score ../openai-miniwob/runs/* --json",
     )

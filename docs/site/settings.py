@@ -8,7 +8,6 @@ writes `harness/session/run_options.py`, which the reference shows as `harness.R
 from __future__ import annotations
 
 import enum
-import keyword
 import subprocess
 import sys
 import textwrap
@@ -48,13 +47,12 @@ class RunOptions(TypedDict, total=False):
 
 
 def python_name(setting: Setting) -> str:
-    """Return the name of a setting in Python: its option's, or its field's where that is a keyword.
+    """Return the name of a setting in Python.
 
-    >>> python_name(SETTINGS["splits"]), python_name(SETTINGS["redo_from"])
-    ('split', 'redo_from')
+    >>> python_name(SETTINGS["timeout_s"])
+    'timeout'
     """
-    name = setting.option.strip("-").replace("-", "_")
-    return setting.name if keyword.iskeyword(name) else name
+    return setting.key
 
 
 def python_type(setting: Setting) -> str:

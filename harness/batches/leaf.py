@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from adapters.batches import BatchSettings
 from adapters.batches.contract import Deferrable, Deferring
 from adapters.catalog import MODELS
 from adapters.contract import Fatal, PictureSource
@@ -25,7 +24,7 @@ from harness.printing import say
 from harness.runs import RunDirectory, open_run
 from harness.runs.files import CALLS, read_records
 from harness.runs.on_record import CallHead
-from harness.settings import EPISODES, Settings
+from harness.settings import Settings
 from harness.tables import Column, Grid, counted, render, rows_of
 
 if TYPE_CHECKING:
@@ -36,13 +35,8 @@ MANY_WAVES = 3
 """More waves than this are worth a warning."""
 
 
-def check(settings: Settings, lacks: Container[str]) -> None:
-    """Raise `UserError` for live pages, and for a run without its first call.
-
-    lacks: what the units of the run are not.
-    """
-    if EPISODES not in lacks:
-        raise UserError("--tier batch: a live page does not wait a day for an answer; leave it out")
+def check(settings: Settings) -> None:
+    """Raise `UserError` for a run without its first call."""
     if not settings.preflight:
         raise UserError(
             "--no-preflight: without the first call, a mistake comes back after a day on every "
@@ -79,7 +73,7 @@ def open_batches(
     if not deferring.preflights:
         ready, first = nothing, 0.0
     spool = Spool(deferring, log, pictures, spools, recorded, ready, first)
-    queued = BatchSettings.of(plan.settings).queue_tokens or deferring.limits.queued_tokens
+    queued = plan.settings.queue_tokens or deferring.limits.queued_tokens
     return Passes(plan, directory, spool, Remote(deferring, log, spool, say, queued), say)
 
 
@@ -112,7 +106,7 @@ def estimate(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> list[str]:
     hours = f", up to {WAVE_HOURS} h a wave" if deferring.preflights else ""
     ratio = traffic.bytes_per_pixel(plan.settings.workers)
     sizes = [wave.text_bytes + ratio * wave.pixels for wave in waves]
-    queued = BatchSettings.of(plan.settings).queue_tokens or limits.queued_tokens
+    queued = plan.settings.queue_tokens or limits.queued_tokens
     number = 0
     for wave, size in zip(waves, sizes, strict=True):
         parts = [wave.calls / limits.requests, size / limits.bytes]

@@ -10,7 +10,6 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from adapters.batches import BatchSettings
 from adapters.batches.contract import Deferrable, Deferring
 from adapters.contract import Adapter, Fatal, Fault
 from harness.batches.lane import InBatches, Spool
@@ -86,7 +85,7 @@ class Passes:
                 raise spool.full
             for line in self._to_do():
                 self.say(line)
-            if not remote.log.live or not BatchSettings.of(settings).wait:
+            if not remote.log.live or not settings.wait:
                 if remote.log.live and not remote.open:
                     raise Stopped(f"not sent yet: {open_run(self.directory.path).waiting}")
                 return

@@ -249,7 +249,9 @@ def benchmark(name: str) -> Benchmark:
 
 def benchmark_of(settings: Settings) -> Benchmark:
     """Return the benchmark with the options and settings of a run. Raises `DataError`."""
-    found = benchmark(settings.benchmark).with_options(settings.benchmark_options)
+    found = benchmark(settings.benchmark).with_options(
+        settings.benchmark_option, is_given="benchmark_option" in settings.given
+    )
     return found.of_run(settings)
 
 

@@ -7,9 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.options import Options, with_values
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.dialogue import Dialogue
@@ -19,6 +20,7 @@ from harness.pictures import PictureError, plan, read_size
 from harness.policies import Secret
 from harness.protocols import AskingProtocol, ask
 from harness.runs.records import Unit
+from harness.settings import declared_by, written
 from harness.views import ItemView
 from parsers import Counts, Measure
 from parsers.declaration import Declaration
@@ -60,8 +62,7 @@ class Benchmark(ABC):
         Detail: the type of the details of units on their lines, a dataclass that JSON can hold; by
             default that of the kind, if the kind ships, else JSON values.
         after: judging protocols that `--judge` has judge each finished unit.
-        settable: its fields that a run may set (`--benchmark-option`), read by their types.
-        own_python: True if its environments need another Python (`--env-python`).
+        Options: the dataclass of its options (`--benchmark-option`).
         name: its name in the registry, and in every row and run.
         splits: all its splits; () if the files determine them.
         default_splits: the splits to read by default.
@@ -73,6 +74,10 @@ class Benchmark(ABC):
         published: since when anybody can read its data (a year, or a date as 2025-03-09); "" for
             data that are not public, or were made for no model to see.
         declared: the declaration of its results: measures, parents, groups and words.
+        options: its options in this run.
+        given: the names of the options that the user gave.
+        fixed: settings of a run that its data fixes, by name.
+        home: where its runs lie, unless the user says; None: where all do.
         scorers: a function for every score, unless `score` computes them all at once.
         near: largest distance of two points that are the same answer, in pixels, where no candidate
             is known under either.
@@ -84,18 +89,25 @@ class Benchmark(ABC):
     sizes: tuple[SplitSize, ...] = ()
     declared: Declaration = field(kw_only=True)
     published: str = field(default="", kw_only=True)
+    options: Any = field(default=None, kw_only=True)
+    given: frozenset[str] = field(default=frozenset(), kw_only=True, compare=False, repr=False)
+    fixed: Mapping[str, Any] = field(default_factory=dict, kw_only=True, compare=False, repr=False)
 
     View: ClassVar[Any] = ItemView
     Detail: ClassVar[Any] = None
     pictures: ClassVar[bool] = False
     whole_pictures: ClassVar[bool] = False
     after: ClassVar[tuple[str, ...]] = ()
-    settable: ClassVar[tuple[str, ...]] = ()
-    own_python: ClassVar[bool] = False
+    Options: ClassVar[type[Options]] = Options
+    home: ClassVar[Path | None] = None
     guarded: ClassVar[bool] = True
     note: ClassVar[str] = test_data_note()
     scorers: ClassVar[Mapping[str, Callable[[Prediction, Any], float | None]]] = {}
     near: ClassVar[float] = 14.0
+
+    def __post_init__(self) -> None:
+        if self.options is None:
+            object.__setattr__(self, "options", self.Options())
 
     @property
     def protocol(self) -> str:
@@ -128,30 +140,65 @@ class Benchmark(ABC):
             DataError: the data is unavailable or not in the expected format.
         """
 
-    def with_options(self, options: Iterable[tuple[str, Any]]) -> Self:
+    def with_options(self, given: Iterable[tuple[str, Any]], *, is_given: bool = False) -> Self:
         """Return the benchmark with options of a run, as text or as values.
 
-        Raises `WithoutEffect` for an unknown option, `DataError` for a value of another type.
+        `is_given` says that the user gave them just now. Raises `WithoutEffect` for an unknown
+        option, `DataError` for a value of another type.
         """
-        from harness.settings import values
+        pairs = dict(given)
+        options = with_values(self.options, pairs.items(), self.name)
+        return replace(self, options=options, given=frozenset(pairs if is_given else ()))
 
-        read: dict[str, Any] = {}
-        for name, value in options:
-            if name not in self.settable:
-                known = ", ".join(self.settable) or "none"
-                message = f"--benchmark-option {name}: unknown; {self.name} has {known}"
-                raise WithoutEffect("benchmark_options", message, name)
-            try:
-                kind = get_type_hints(type(self), include_extras=True)[name]
-                read[name] = values.read(kind, value)
-            except ValueError as error:
-                raise DataError(f"--benchmark-option {name}={value}: {error}") from error
-        return replace(self, **read) if read else self
+    @property
+    def scoring(self) -> dict[str, Any]:
+        """Its options that say how units are scored."""
+        known = declared_by(type(self.options)).items()
+        return {n: getattr(self.options, n) for n, one in known if one.group == "Scoring"}
+
+    def refuse(self, names: Iterable[str], why: str) -> None:
+        """Raise `WithoutEffect` for an option of these that the user gave."""
+        for name in names:
+            if name in self.given:
+                message = f"{written(name, 'benchmark')} has no effect {why}"
+                raise WithoutEffect("benchmark_option", message, name)
 
     def of_run(self, settings: Settings) -> Self:
-        """Return the benchmark with the settings of a run that it needs, such as a seed or rules of
-        scoring."""
+        """Return the benchmark with the settings of a run that it needs, such as a seed.
+
+        Raises `UserError` if the user gave one that its data fixes, `DataError` if these cannot be
+        read.
+        """
         return self
+
+    def fitted(self, protocol: AskingProtocol, settings: Settings, *, is_policy: bool) -> Self:
+        """Return the benchmark with the options that were left open, as the protocol has them.
+
+        `settings` are those that were given. Raises `UserError` for options that do not go
+        together, `WithoutEffect` for one without an effect.
+        """
+        policy = self.options.image_policy
+        if not self.pictures:
+            self.refuse(
+                ("image_policy",),
+                f"on {self.name}, whose {self.declared.units} have no pictures; leave it out",
+            )
+            if protocol.needs.sees:
+                raise UserError(
+                    f"'{protocol.name}' cannot be asked without pictures, and {self.name} has "
+                    "none; choose another --protocol"
+                )
+            policy = "none"
+        else:
+            policy = policy or protocol.needs.picture_policy
+            if policy.partition(":")[0] not in (
+                "full",
+                *(() if self.whole_pictures else ("none",)),
+            ):
+                how = "unchanged (full) or not at all (none)"
+                how = "whole (full)" if self.whole_pictures else how
+                raise UserError(f"--image-policy {policy}: a picture of {self.name} is shown {how}")
+        return replace(self, options=replace(self.options, image_policy=policy))
 
     @property
     def first(self) -> int | None:
@@ -278,63 +325,9 @@ class Benchmark(ABC):
         """Close what dialogues have acted in."""
         return
 
-    # Settings of a run.
-
-    def given(self, settings: Settings) -> Settings:
-        """The settings of a run, with those that its data fixes.
-
-        Raises `UserError` if the user gave one of these, `DataError` if they cannot be read.
-        """
-        return settings
-
-    def never_has(self) -> frozenset[str]:
-        """Return the features that its units lack (`STEPS`, `PICTURES`, ...)."""
-        from harness.settings import EARLIER, ELEMENTS, PICTURES, STEPS
-
-        return frozenset({STEPS, EARLIER, ELEMENTS, *(() if self.pictures else (PICTURES,))})
-
-    def lacks(
-        self, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
-    ) -> dict[str, str]:
-        """The features that settings may need and its units lack, each with where and what to do.
-
-        Raises `UserError` for settings that do not go together.
-        """
-        from harness.settings import EARLIER, ELEMENTS, EPISODES, PICTURES, RULES, SETTINGS, STEPS
-
-        where = f"on {self.name}, {{}}; leave it out"
-        are = where.format(f"a benchmark of kind '{self.kind}'")
-        lacks = dict.fromkeys((STEPS, EARLIER, ELEMENTS, EPISODES, RULES), are)
-        if not self.pictures:
-            lacks[PICTURES] = where.format(f"whose {self.declared.units} have no pictures")
-        known = {level.name for level in self.declared.levels}
-        known |= {group.name for group in self.declared.groups}
-        for setting in SETTINGS.values():
-            if setting.selects and setting.selects not in known:
-                lacks[setting.selects] = where.format(
-                    f"whose {self.declared.units} have no {setting.selects}"
-                )
-        return lacks
-
-    def completed(self, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
-        """The settings that were left open. Raises `UserError`."""
-        if not self.pictures:
-            if protocol.needs.sees:
-                raise UserError(
-                    f"'{protocol.name}' cannot be asked without pictures, and {settings.benchmark} "
-                    "has none; choose another --protocol"
-                )
-            return {"image_policy": "none"}
-        policy = settings.image_policy or protocol.needs.picture_policy
-        if policy.partition(":")[0] not in ("full", *(() if self.whole_pictures else ("none",))):
-            how = "whole (full)" if self.whole_pictures else "unchanged (full) or not at all (none)"
-            raise UserError(
-                f"--image-policy {policy}: a picture of {settings.benchmark} is shown {how}"
-            )
-        return {"image_policy": policy}
-
-    def usual_count(self, settings: Settings) -> int:
-        """Return the typical number of candidates per unit, used to estimate calls."""
+    @property
+    def usual_count(self) -> int:
+        """The typical number of candidates per unit, used to estimate calls."""
         return 1
 
     def predictions(self, settings: Settings) -> Predictions:
@@ -360,15 +353,13 @@ class Benchmark(ABC):
         and not averaged."""
         return {measure.name: number for measure, number in self._unaveraged(units)}
 
-    def notes(
-        self, units: Sequence[Unit[Any]], counts: Counts, settings: Settings
-    ) -> Iterator[str]:
+    def notes(self, units: Sequence[Unit[Any]], counts: Counts) -> Iterator[str]:
         """Lines below the table, on how the finished units ended and on what was asked."""
         yield f"replies without an answer: {unanswered(counts)}"
         for measure, number in self._unaveraged(units):
             yield f"{measure.meaning or measure.head}: {number}"
 
-    def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
+    def footnotes(self, *, known: bool) -> Iterator[str]:
         """Footnotes of the table that define its measures and bounds; `known` says whether there
         is a ceiling."""
         return iter(())

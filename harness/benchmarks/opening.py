@@ -6,7 +6,7 @@ from typing import Any
 
 from adapters import AdapterInfo, Reply
 from adapters.embedding import stand_in
-from harness.benchmarks import Benchmark, benchmark
+from harness.benchmarks import Benchmark
 from harness.benchmarks.ready import Ready
 from harness.dialogue import hold
 from harness.errors import UserError
@@ -18,25 +18,27 @@ from harness.protocols import (
     open_protocol,
     written_as,
 )
-from harness.settings import SETTINGS, Settings, written
+from harness.settings import Settings, written
 from parsers.actions import ActionSpace
 from parsers.records import Prediction
 
 
-def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProtocol:
+def open_with(
+    settings: Settings, source: Benchmark, info: AdapterInfo | None = None, *, texts: bool = True
+) -> AskingProtocol:
     """Open the protocol with the settings of the run. Raises `UserError`.
 
-    `info` is the model's declaration, for settings that follow from it; None where a policy
-    answers.
+    `source` is the benchmark that it asks about. `info` is the model's declaration, for options
+    that follow from it; None where a policy answers. Without `texts`, prompts of the user's own are
+    left out: what is only read needs none.
     """
-    shared: dict[str, object] = {}
-    options: dict[str, object] = dict(settings.protocol_options)
-    for name, setting in SETTINGS.items():
-        value = getattr(settings, name)
-        if setting.fills == "protocol" and value is not None:
-            shared[name] = value
-    View = benchmark(settings.benchmark).View
-    return open_protocol(settings.protocol, shared, options, model=info, View=View)
+    options = dict(settings.protocol_option)
+    if not texts:
+        options.pop("prompts", None)
+    limits = settings.max_tokens
+    return open_protocol(
+        settings.protocol, options, max_tokens=limits, model=info, View=source.View
+    )
 
 
 def check_asks(source: Benchmark, protocol: AskingProtocol) -> None:

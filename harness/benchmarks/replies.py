@@ -1,4 +1,4 @@
-"""What another run replied about the steps before a step (`--history-from`).
+"""What another run replied about the steps before a step (`history_from`).
 
 Only replies and actions are taken from the run: nothing that says whether they were right.
 """
@@ -35,11 +35,11 @@ class PastReplies:
     def __post_init__(self) -> None:
         try:
             if self._run.manifest.config.get("benchmark") != self.benchmark:
-                raise UserError(f"--history-from {self.path}: a run on another benchmark")
+                raise UserError(f"history_from={self.path}: a run on another benchmark")
             if not self._run.complete:
-                raise UserError(f"--history-from {self.path}: the run is not complete")
+                raise UserError(f"history_from={self.path}: the run is not complete")
         except RunError as error:
-            raise UserError(f"--history-from {self.path}: {error}") from error
+            raise UserError(f"history_from={self.path}: {error}") from error
 
     @cached_property
     def digest(self) -> str:
@@ -51,7 +51,7 @@ class PastReplies:
         lost = next((one for one in unit_ids if one not in self._units), None)
         if lost is not None:
             raise DataError(
-                f"--history-from {self.path}: the run has nothing about step {lost}, which comes "
+                f"history_from={self.path}: the run has nothing about step {lost}, which comes "
                 "before a selected one"
             )
 

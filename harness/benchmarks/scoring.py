@@ -14,7 +14,7 @@ from harness.benchmarks.contract import Benchmark, Scorer
 from harness.benchmarks.opening import as_oracle, open_with
 from harness.errors import ScoringError, UserError, raised, suggestion
 from harness.runs import Unit
-from harness.settings import SETTINGS, Settings
+from harness.settings import Settings, written
 from parsers import Bounds, Measure
 from parsers.declaration import Declaration
 from parsers.records import SCORING_ERROR, Prediction, Scores
@@ -28,7 +28,7 @@ def on_record(settings: Settings, declaration: Declaration) -> Benchmark:
         from harness.benchmarks.uninstalled import uninstalled
 
         return uninstalled(settings.benchmark, declaration).of_run(settings)
-    return found.with_options(settings.benchmark_options).of_run(settings)
+    return found.with_options(settings.benchmark_option).of_run(settings)
 
 
 def scorer_of(source: Benchmark, settings: Settings, declaration: Declaration) -> Scorer:
@@ -39,7 +39,7 @@ def scorer_of(source: Benchmark, settings: Settings, declaration: Declaration) -
     declared, and `ScoringError` where it fails.
     """
     source.check_installed()
-    check_variant(settings, declaration)
+    check_variant(source)
     names = declaration.scores
 
     @cache
@@ -82,17 +82,17 @@ def scored(record: Unit[Any], score: Scorer) -> Unit[Any]:
         return replace(record, scores=None, invalid=SCORING_ERROR, error=str(error))
 
 
-def check_variant(settings: Settings, declaration: Declaration) -> None:
+def check_variant(source: Benchmark) -> None:
     """Raise `UserError` for a variant of a measure that a benchmark does not declare."""
-    for measure in declaration.measures:
+    for measure in source.declared.measures:
         if not (measure.variants and measure.setting):
             continue
-        chosen = getattr(settings, measure.setting)
+        chosen = getattr(source.options, measure.setting)
         if chosen not in measure.variants:
             raise UserError(
-                f"{SETTINGS[measure.setting].written(chosen)} is not a variant of "
+                f"{written(measure.setting, 'benchmark')} {chosen} is not a variant of "
                 f"{measure.meaning or measure.name} on "
-                f"{settings.benchmark}, which has {', '.join(measure.variants)}"
+                f"{source.name}, which has {', '.join(measure.variants)}"
             )
 
 
@@ -160,7 +160,7 @@ def _ceiling(
     """The scores of the oracle as the protocol reads it; None where it cannot be asked."""
     valid = {key: record for key, record in distinct.items() if record.invalid is None}
     try:
-        protocol = open_with(replace(settings, prompts=None))
+        protocol = open_with(settings, source, texts=False)
     except UserError:
         return None
     found: dict[BoundKey, Scores] = {}

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from adapters.contract import AdapterInfo, ImageRule
-from harness.errors import UserError
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol
 
@@ -24,15 +23,17 @@ class Shows:
 
     Attributes:
         settings: the completed settings of the run.
+        options: those of its benchmark.
         protocol: how is asked.
         pictures: which pictures a screenshot gives.
         info: the model under test; None where nobody is asked.
         blind: whether a policy answers that sees no pictures.
         ranks: the ranks of elements, None unless a ranker is used.
-        replies: what another run replied, None unless `--history-from` names one.
+        replies: what another run replied, None unless `history_from` names one.
     """
 
     settings: Settings
+    options: Any
     protocol: AskingProtocol
     pictures: PicturePolicy = field(default_factory=PicturePolicy)
     info: AdapterInfo | None = None
@@ -42,19 +43,26 @@ class Shows:
 
     @classmethod
     def opened(
-        cls, settings: Settings, protocol: AskingProtocol, info: AdapterInfo, *, blind: bool
+        cls,
+        settings: Settings,
+        options: Any,
+        protocol: AskingProtocol,
+        info: AdapterInfo,
+        *,
+        blind: bool,
     ) -> Self:
-        """Open what completed settings name. Raises `UserError` for what cannot be opened."""
+        """Open what completed options name. Raises `UserError` for what cannot be opened."""
         ranks, replies = None, None
-        if settings.ranker is not None:
+        if (ranker := getattr(options, "ranker", None)) is not None:
             from harness.rankers import open_ranks
 
-            ranks = open_ranks(settings.ranker)
-        if settings.history_from is not None:
+            ranks = open_ranks(ranker)
+        if (earlier := getattr(options, "history_from", None)) is not None:
             from harness.benchmarks.replies import PastReplies
 
-            replies = PastReplies(Path(settings.history_from), settings.benchmark)
-        return cls(settings, protocol, pictures_of(settings), info, blind, ranks, replies)
+            replies = PastReplies(Path(earlier), settings.benchmark)
+        pictures = PicturePolicy.parse(options.image_policy or "none")
+        return cls(settings, options, protocol, pictures, info, blind, ranks, replies)
 
     @property
     def rule(self) -> ImageRule | None:
@@ -71,13 +79,3 @@ class Shows:
         from harness.protocols.vote import Vote
 
         return Vote(self.settings.samples, self.settings.vote or "majority", same)
-
-
-def pictures_of(settings: Settings) -> PicturePolicy:
-    """Which pictures a screenshot gives, by completed settings. Raises `UserError`."""
-    text, pixels = settings.image_policy or "none", settings.pixels
-    if pixels is not None:
-        if not text.startswith("full"):
-            raise UserError("--pixels is the budget of --image-policy full; leave it out")
-        text += ("," if ":" in text else ":") + f"pixels={pixels}"
-    return PicturePolicy.parse(text)

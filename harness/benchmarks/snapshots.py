@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -28,7 +28,7 @@ from harness.benchmarks.recorded import (
     find_problems,
     whole,
 )
-from harness.benchmarks.step.benchmark import Fixed, StepBenchmark
+from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.data_files import DataFile, local_files, missing_shards
 from harness.errors import DataError
 from harness.page import Box, Candidate
@@ -38,6 +38,8 @@ from parsers.option_text import letter
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
+
+    from harness.settings import Settings
 
 REPO = "rabbit-hmi/MM-Mind2Web-tilde_test_snapshot_20dist"
 MARKED_INVALID = "marked_invalid"
@@ -176,7 +178,7 @@ class Snapshot(StepBenchmark):
     """A benchmark of snapshot files. `repo` is their place on the hub; None if they are local."""
 
     repo: str | None = None
-    fixes: frozenset[Fixed] = frozenset({"distractors", "seed", "choices", "prompts", "images"})
+    stores = True
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """The files determine which splits there are."""
@@ -207,9 +209,13 @@ class Snapshot(StepBenchmark):
             notices=tuple(notices),
         )
 
-    def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
-        """Return the settings that local files were made with; {} for files on the hub."""
-        return {} if data is None else _settings(local_files(data))
+    def of_run(self, settings: Settings) -> Self:
+        """Return it with what its local files fix. Missing data is reported when it is opened."""
+        from harness.benchmarks.step.settings import fixed
+
+        data = Path(settings.data) if settings.data and Path(settings.data).exists() else None
+        stored = {} if data is None else _settings(local_files(data))
+        return fixed(self, stored, settings)
 
 
 def _element(text: str, otherwise: str) -> tuple[str, str]:
@@ -334,7 +340,11 @@ def _settings(files: Sequence[DataFile]) -> dict[str, object]:
     if len(stored) > 1:
         raise DataError("these snapshots were made with different settings; run them separately")
     settings = json.loads(stored.pop())
-    return settings if isinstance(settings, dict) else {}
+    if not isinstance(settings, dict) or not settings:
+        return {}
+    if not isinstance(settings.get("benchmark_option"), dict):
+        raise DataError("these snapshots are of another version: write them again")
+    return settings
 
 
 BENCHMARK = Snapshot(

@@ -13,7 +13,7 @@ import click
 from adapters.input_files import piped_text
 from harness.commands.options import FILE, SettingOption
 from harness.errors import UserError
-from harness.settings import SETTINGS, UNDER, Setting, unfolded, unknown
+from harness.settings import SETTINGS, Setting, unknown
 from harness.settings.values import describe, pairs
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,7 +43,7 @@ def config_option(*, several: bool = False) -> Callable[[F], F]:
                 ctx.meta[MATRIX] = content
                 return value
             read = _read_config(content, value, ctx.command)
-            own = {n for n in read if n in SETTINGS and (SETTINGS[n].under or UNDER[n])}
+            own = {n for n in read if n in SETTINGS and _is_joined(SETTINGS[n])}
             ctx.meta[FILE] = {name: read.pop(name) for name in own}
             ctx.default_map = {**(ctx.default_map or {}), **read}
         return value
@@ -56,6 +56,11 @@ def config_option(*, several: bool = False) -> Callable[[F], F]:
         callback=fill,
         help="TOML file with options (-: standard input). The command line takes precedence.",
     )
+
+
+def _is_joined(setting: Setting) -> bool:
+    """Return whether a setting of a file is joined with what the command line has of it."""
+    return setting.holds_pairs or setting.of in ("benchmark", "protocol")
 
 
 def _describes_several(content: Mapping[str, Any]) -> bool:
@@ -90,21 +95,12 @@ def _read_config(content: Mapping[str, Any], path: str, command: click.Command) 
         for spelling in option.opts
         if spelling.startswith("--")
     }
-    under = {
-        SETTINGS[name].key.replace("_", "-"): SETTINGS[name]
-        for option in command.params
-        if isinstance(option, SettingOption)
-        for name in option.members.values()
-    }
     defaults: dict[str, Any] = {}
     for key, value in content.items():
         option = options.get(key)
         try:
-            if key in under:
-                defaults[under[key].name] = config_value(under[key], value)
-                continue
             if option is None:
-                raise UserError(f"--config {path}: {unknown('key', key, (*options, *under))}")
+                raise UserError(f"--config {path}: {unknown('key', key, options)}")
             read = _config_value(option, value)
             several = option.multiple and not isinstance(read, list)
             defaults[str(option.name)] = [read] if several else read
@@ -149,9 +145,4 @@ def config_value(setting: Setting, value: Any) -> Any:
     elif isinstance(value, list) and not (setting.repeatable or setting.one_text):
         raise ValueError(f"expected one value, not {value!r}")
     read = setting.read(value)
-    for name, item in unfolded({setting.name: read}).items() if UNDER[setting.name] else ():
-        try:
-            SETTINGS[name].read(item)
-        except ValueError as error:
-            raise ValueError(f"{SETTINGS[name].key}: {error}") from error
     return list(read) if setting.repeatable else read

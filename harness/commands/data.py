@@ -38,7 +38,7 @@ def check(file: Path | None, **_: Any) -> int:
     from harness.benchmarks import SimpleBenchmark, StepBenchmark, benchmark, holding
     from harness.errors import DataError
 
-    settings = read_options(distractors=0)
+    settings = read_options()
     found = [benchmark(settings.benchmark)]
     own = "benchmark" in settings.given and not isinstance(found[0], StepBenchmark)
     if file is not None:
@@ -47,14 +47,14 @@ def check(file: Path | None, **_: Any) -> int:
             found = holding(file) or [SimpleBenchmark()]
     sound = True
     for source in found:
-        splits = [settings.splits]
-        if file is not None and not settings.splits:
+        splits = [settings.split]
+        if file is not None and not settings.split:
             # Files of steps are of one split each, by their names or all of them.
             each = () if isinstance(source, StepBenchmark) else source.splits
             splits = [(split,) for split in each] or [()]
         try:
             for some in splits:
-                sound &= _check(source, replace(settings, benchmark=source.name, splits=some))
+                sound &= _check(source, replace(settings, benchmark=source.name, split=some))
         except DataError as error:
             if len(found) == 1 and not error.problems:
                 raise
@@ -74,9 +74,9 @@ def _check(source: Benchmark, settings: Settings) -> bool:
 
     if isinstance(source, SimpleBenchmark):
         data = Path(settings.data) if settings.data else None
-        checked = check_steps(source, data, settings.splits or None)
+        checked = check_steps(source, data, settings.split or None)
     else:
-        dataset = open_data(settings).part
+        dataset = open_data(settings, source).part
         for notice in dataset.notices:
             say(notice, err=True)
         if isinstance(dataset, Items):
@@ -98,7 +98,7 @@ def list_steps(**_: Any) -> int:
     """
     from harness.planning.data import open_data
 
-    dataset = open_data(read_options(distractors=0)).part
+    dataset = open_data(read_options()).part
     for notice in dataset.notices:
         say(notice, err=True)
     for line in unit_lines(dataset.listed()):
@@ -144,8 +144,8 @@ def import_seeact(files: tuple[Path, ...], out: Path, scores: Path | None, overw
     """Turn SeeAct's query files into steps, and their ranks into a file for --ranker.
 
     FILES are queries.jsonl or folders with such files. The steps have no screenshot, because the
-    queries have none: run them with --benchmark multimodal-mind2web --data OUT --lost-rows, or use
-    the ranks with Multimodal-Mind2Web itself.
+    queries have none: run them with --benchmark multimodal-mind2web --data OUT
+    --image-policy none --benchmark-option lost_rows=yes, or use the ranks with Multimodal-Mind2Web itself.
     """
     from adapters.registry import load
     from harness.tables import counted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,24 +49,20 @@ def print_names(names: Iterable[tuple[str, str]]) -> None:
         say(f"{name:<{width}}  {line}")
 
 
-def print_options(option: str, kinds: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-    """Print the keys of an option of pairs with their types and defaults."""
-    from harness.settings import SETTINGS
+def print_options(option: str, rows: Iterable[tuple[str, Any, object, str]]) -> None:
+    """Print the keys of an option of pairs: each with its type, its default and a sentence."""
     from harness.settings.values import describe
 
     formatter = click.get_current_context().make_formatter()
-    rows = []
-    for key, kind in kinds.items():
-        known, default = SETTINGS.get(key), defaults.get(key)
+    listed = []
+    for key, kind, default, sentence in rows:
         words = f"{describe(kind).capitalize()}."
-        if known is not None and known.under == option:
-            words = (
-                known.help if words in ("A text.", "True or false.") else f"{known.help} {words}"
-            )
+        plain = words in ("A text.", "True or false.")
+        words = (sentence if plain else f"{sentence} {words}") if sentence else words
         usual = "" if default in (None, (), "") else f"  [default: {_value(default)}]"
-        rows.append((key, words + usual))
+        listed.append((key, words + usual))
     with formatter.section(f"Keys of {option}"):
-        formatter.write_dl(rows or [("(none)", "")])
+        formatter.write_dl(listed or [("(none)", "")])
     say(formatter.getvalue().rstrip())
 
 
@@ -112,13 +108,17 @@ def _model(name: str) -> None:
         raise UserError(str(error)) from error
     kinds = kinds_of(MODELS.registry.get(provider))
     parameters = MODELS.registry.parameters(provider)
-    own = {n for n, one in SETTINGS.items() if one.fills == "adapter" and not one.under} | {
-        "api_key"
-    }
-    shown = {key: kinds[key] for key in taken if key in kinds and key not in own}
+    own = {n for n, one in SETTINGS.items() if one.of == "adapter"} | {"api_key"}
     summary = MODELS.names().get(provider) or _about_code(MODELS.registry.get(provider))
     say(f"{provider}  {summary}\n")
-    print_options("--adapter-option", shown, {key: parameters[key].default for key in shown})
+    print_options(
+        "--adapter-option",
+        (
+            (key, kinds[key], parameters[key].default, "")
+            for key in taken
+            if key in kinds and key not in own
+        ),
+    )
 
 
 def _about_code(thing: object) -> str:
@@ -135,11 +135,30 @@ def policies() -> None:
 
 
 @click.command()
-def benchmarks() -> None:
-    """List the benchmarks that --benchmark takes."""
-    from harness.benchmarks import BENCHMARKS
+@click.argument("name", required=False)
+def benchmarks(name: str | None) -> None:
+    """List the benchmarks that --benchmark takes.
 
-    print_names(BENCHMARKS.names().items())
+    With NAME, list the keys of --benchmark-option for that benchmark.
+    """
+    from adapters.registry import allow
+    from harness.benchmarks import BENCHMARKS, benchmark
+    from harness.settings import declared_by
+
+    names = BENCHMARKS.names()
+    if name is None:
+        print_names(names.items())
+        say("\nvlm-eval benchmarks NAME lists the keys of --benchmark-option for a benchmark.")
+        return
+    allow(name)
+    known = benchmark(name)
+    about = names.get(name.partition(":")[0]) or _about_code(type(known))
+    say(f"{known.name}  {about}\n")
+    options = declared_by(type(known.options)).values()
+    print_options(
+        "--benchmark-option",
+        ((one.name, one.type, getattr(known.options, one.name), one.help) for one in options),
+    )
 
 
 @click.command()
@@ -152,6 +171,7 @@ def protocols(name: str | None) -> None:
     from adapters.registry import allow
     from harness.errors import UserError
     from harness.protocols import PROTOCOLS, open_protocol, options_of
+    from harness.protocols.registry import SHARED
 
     if name is not None:
         allow(name)
@@ -165,8 +185,13 @@ def protocols(name: str | None) -> None:
             protocol, kinds = open_protocol(name, View=View), options_of(name, View)
             for line in (f"{name}  {summary}", *_about(protocol), ""):
                 say(line)
-            defaults = {key: getattr(protocol, key, None) for key in kinds}
-            print_options("--protocol-option", kinds, defaults)
+            print_options(
+                "--protocol-option",
+                (
+                    (key, kind, getattr(protocol, key, None), SHARED.get(key, ""))
+                    for key, kind in kinds.items()
+                ),
+            )
         return
     names = PROTOCOLS.names()
     width = max(len(name) for name in names)
@@ -187,7 +212,7 @@ def protocols(name: str | None) -> None:
 def _about(protocol: AskingProtocol) -> list[str]:
     """Return the paper, and what a protocol usually asks with."""
     from harness.benchmarks import benchmark
-    from harness.settings import SETTINGS, Settings
+    from harness.settings import SETTINGS
     from harness.views import StepView
 
     needs, offered, count = protocol.needs, "", 1
@@ -195,7 +220,7 @@ def _about(protocol: AskingProtocol) -> list[str]:
         source = needs.sources[0]
         top_k = needs.top_k if source == "ranker" else None
         usual = benchmark(SETTINGS["benchmark"].default)
-        count = usual.usual_count(Settings(candidates=source, top_k=top_k))
+        count = usual.with_options({"candidates": source, "top_k": top_k}.items()).usual_count
         kinds = {
             "snapshot": "one positive among seeded negatives",
             "ranker": f"a ranker's top {top_k}",

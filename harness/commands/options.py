@@ -14,15 +14,14 @@ from harness.printing import say
 from harness.settings import (
     GROUPS,
     SETTINGS,
-    UNDER,
     Setting,
     Settings,
     allow_code,
+    folded,
+    moved,
     read_settings,
-    unfolded,
-    unknown,
 )
-from harness.settings.values import alternatives, pair
+from harness.settings.values import alternatives
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = "vlm_eval.file"
@@ -33,53 +32,18 @@ GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSour
 class Value(click.ParamType[Any]):
     """The value of a setting; of a repeatable one, a single item."""
 
-    def __init__(
-        self,
-        setting: Setting,
-        members: Mapping[str, str] | None = None,
-        *,
-        members_only: bool = False,
-    ) -> None:
-        """`members` are the settings that an option of pairs takes, by key; None for others."""
+    def __init__(self, setting: Setting) -> None:
         self._setting = setting
-        self._members = members
-        self._members_only = members_only or setting.members_only
         self.name = setting.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
-            if self._members is not None:
-                return self._pair(value, ctx)
             if self._setting.repeatable:
                 (item,) = self._setting.read([value])
                 return item
             return self._setting.read(value)
         except ValueError as error:
             return self.fail(str(error), param, ctx)
-
-    def _pair(self, text: str, ctx: click.Context | None) -> str:
-        """Check a pair and return it; `help` prints the keys. Raises ValueError."""
-        assert self._members is not None
-        if text == "help":
-            assert ctx is not None
-            say(_keys(self._setting, self._members, ctx, others=not self._members_only))
-            ctx.exit()
-        key, value = pair(text)
-        own = UNDER[self._setting.name]
-        if key in self._members:
-            try:
-                SETTINGS[self._members[key]].read(value)
-            except ValueError as error:
-                raise ValueError(f"{key}: {error}") from error
-        elif key in own:
-            raise ValueError(f"{key} has no effect here; leave it out")
-        elif self._members_only:
-            complaint = unknown("key", key, self._members)
-            listed = f" (one of {', '.join(self._members)})" if "did you" not in complaint else ""
-            raise ValueError(complaint + listed)
-        else:
-            self._setting.read([text])
-        return text
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         return self.metavar
@@ -93,37 +57,15 @@ class Value(click.ParamType[Any]):
         return self._setting.metavar or {int: "N", float: "X"}.get(kind, "TEXT")
 
 
-def _keys(setting: Setting, members: Mapping[str, str], ctx: click.Context, *, others: bool) -> str:
-    """Return the help of the keys of an option of pairs, with where `others` are listed."""
-    formatter = ctx.make_formatter()
-    rows = []
-    for key, name in members.items():
-        one = SETTINGS[name]
-        word = "yes|no" if one.is_switch else Value(one).metavar.strip("[]")
-        listed = ""
-        if len(word) > 40:
-            word, listed = "WORD", f" One of {', '.join(one.choices)}."
-        usual = "" if one.default in (None, (), "") else f"  [default: {_plain(one.default)}]"
-        rows.append((f"{key}={word}", one.help + listed + usual))
-    with formatter.section(f"Keys of {setting.option}"):
-        formatter.write_dl(rows, col_max=34)
-    if others and setting.name in _OTHERS:
-        formatter.write_paragraph()
-        formatter.write_text(_OTHERS[setting.name])
-    return formatter.getvalue().rstrip()
-
-
-def _plain(value: object) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
-
-
-_OTHERS = {
-    "adapter_options": "Other keys are those of the adapter: `vlm-eval models NAME` lists them.",
-    "protocol_options": "Other keys are those of the protocol: `vlm-eval protocols NAME` lists "
-    "them.",
-    "only": "Other keys are the levels and labels of the benchmark: `vlm-eval data list` shows "
-    "some.",
-}
+COMMON = frozenset(
+    {
+        *("model", "base_url", "adapter_option", "max_tokens", "temperature", "effort"),
+        *("benchmark", "benchmark_option", "data", "split", "limit", "protocol", "protocol_option"),
+        *("distractors", "seed", "history", "image_policy", "repeats"),
+        *("out", "concurrency", "max_cost", "yes"),
+    }
+)
+"""The settings that `--help` lists."""
 
 
 class SettingOption(click.Option):
@@ -134,14 +76,9 @@ class SettingOption(click.Option):
         _: Any,
         *,
         setting: Setting,
-        members: Mapping[str, str] | None = None,
-        members_only: bool = False,
         **changes: Any,
     ) -> None:
-        """`members` are the settings that it takes as `KEY=VALUE`, by key; with `members_only` no
-        other keys."""
         self.setting = setting
-        self.members = members or {}
         names = [setting.name, setting.option, *filter(None, [setting.short])]
         facts: dict[str, Any] = {"default": setting.default, "help": setting.help}
         if setting.is_switch:
@@ -149,10 +86,7 @@ class SettingOption(click.Option):
             if setting.default is not False:
                 names[1] = f"{setting.option}/{setting.option.replace('--', '--no-', 1)}"
         else:
-            facts |= {
-                "type": Value(setting, members, members_only=members_only),
-                "multiple": setting.repeatable,
-            }
+            facts |= {"type": Value(setting), "multiple": setting.repeatable}
         if changes.get("required"):
             del facts["default"]
         elif changes.get("multiple"):
@@ -181,12 +115,11 @@ class SettingsCommand(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             known = {o.setting.option for o in self.params if isinstance(o, SettingOption)}
-            name = error.option_name.removeprefix("--").removeprefix("no-")
-            for setting in SETTINGS.values():
-                if setting.option == f"--{name}" and setting.under in known:
-                    raise click.UsageError(
-                        f"no such option: {error.option_name}; give {setting.written('VALUE')}", ctx
-                    ) from error
+            now = moved(error.option_name)
+            if now.partition(" ")[0] in known:
+                raise click.UsageError(
+                    f"no such option: {error.option_name}; give {now}", ctx
+                ) from error
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -198,7 +131,7 @@ class SettingsCommand(click.Command):
                 continue
             heading = "Options"
             if isinstance(option, SettingOption):
-                if short and not option.setting.common:
+                if short and option.setting.name not in COMMON:
                     continue
                 heading = heading if short else option.setting.group
             elif self._has_many and not short:
@@ -242,23 +175,11 @@ def _first_sentence(text: str) -> str:
 def setting_options(names: Iterable[str], **changes: Mapping[str, Any]) -> Callable[[F], F]:
     """Return the options of some settings; `changes` are further arguments of an option, by
     setting."""
-    chosen = list(names)
-    listed, under = dict[str, Mapping[str, Any]](), dict[str, dict[str, str]]()
-    for name in chosen:
-        setting = SETTINGS[name]
-        if setting.under:
-            under.setdefault(setting.under, {})[setting.key] = name
-            name = next(n for n, one in SETTINGS.items() if one.option == setting.under)
-        listed.setdefault(name, changes.get(name, {}))
 
     def decorate(command: F) -> F:
-        for name, more in reversed(listed.items()):
-            setting = SETTINGS[name]
-            pairs_of = {
-                "members": under.get(setting.option, {}) if UNDER[name] else None,
-                "members_only": name not in chosen,
-            }
-            command = click.option(cls=SettingOption, setting=setting, **pairs_of, **more)(command)
+        for name in reversed(list(names)):
+            more = changes.get(name, {})
+            command = click.option(cls=SettingOption, setting=SETTINGS[name], **more)(command)
         return command
 
     return decorate
@@ -282,11 +203,10 @@ def names_of(*groups: str, without: Iterable[str] = ()) -> list[str]:
     return [n for n, s in SETTINGS.items() if s.group in groups and n not in set(without)]
 
 
-DATA = names_of("Data", without=["lost_rows"])
+DATA = names_of("Data")
 """The settings that select rows of a benchmark."""
 MESSAGES = names_of(
-    *("Data", "Question"),
-    without=["first_of_many", "value_style", "repeats", "samples", "vote", "shuffles", "shard"],
+    *("Data", "Question"), without=["repeats", "samples", "vote", "shuffles", "shard"]
 )
 """The settings that decide which messages are sent."""
 
@@ -301,9 +221,9 @@ def given_settings() -> dict[str, Any]:
         and context.get_parameter_source(option.setting.name) in GIVEN
     }
     try:
-        read = over(unfolded(context.meta.get(FILE, {})), unfolded(given))
+        read = over(folded(context.meta.get(FILE, {})), folded(given))
         allow_code(read)
-        return {n: SETTINGS[n].read(v) if SETTINGS[n].under else v for n, v in read.items()}
+        return read
     except ValueError as error:
         raise UserError(str(error)) from error
 
@@ -312,7 +232,7 @@ def over(file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of a file with those given over them; pairs are taken over by key."""
     both = {**file, **given}
     for name in file.keys() & given.keys():
-        if SETTINGS[name].holds_pairs and UNDER[name]:
+        if SETTINGS[name].holds_pairs:
             parse = SETTINGS[name].read
             both[name] = list({**dict(parse(file[name])), **dict(parse(given[name]))}.items())
     return both

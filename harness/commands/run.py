@@ -207,7 +207,8 @@ def heading(plan: Plan) -> Iterator[str]:
     times = f", {settings.repeats} times" if settings.repeats > 1 else ""
     times += f", {settings.shuffles} shuffles" if settings.shuffles > 1 else ""
     roles = [f"{name}: {role.info.name}" for name, role in plan.roles.items()]
-    told = "" if settings.history is None else f", history: {settings.history}"
+    history = dict(settings.protocol_option).get("history")
+    told = "" if history is None else f", history: {history}"
     for name, text in (
         ("model", plan.model.info.name),
         ("data", f"{settings.benchmark} ({splits}): {units}"),

@@ -10,7 +10,6 @@ import click
 from harness.commands.options import (
     DATA,
     SettingsCommand,
-    given_settings,
     json_option,
     names_of,
     read_options,
@@ -20,8 +19,8 @@ from harness.errors import UserError
 from harness.settings import written
 
 SCORING = names_of("Scoring")
-READING = ["first_of_many", "value_style"]
-"""Settings of how replies are read."""
+READING = "protocol_option"
+"""Has how replies are read: `first_of_many`, `value_style`."""
 
 
 class _Score(SettingsCommand):
@@ -43,7 +42,7 @@ class _Score(SettingsCommand):
     type=click.Path(path_type=Path),
     help="Score this file of predictions, one JSON object per line (see above), instead of a run.",
 )
-@setting_options([*DATA, *SCORING, *READING])
+@setting_options([*DATA, *SCORING, READING])
 @click.option(
     "--as",
     "rules_of",
@@ -78,12 +77,13 @@ def score(
     from harness.session.predictions import score_predictions
     from harness.session.rescoring import rescore_run
 
-    console, changes = terminal(), given_settings()
+    console, settings = terminal(), read_options()
+    changes = {name: getattr(settings, name) for name in settings.given}
     if (run is None) == (predictions is None):
         raise UserError("score takes a run, or --predictions FILE: give one of them")
     if run is not None:
         for name in DATA:
-            if name in changes:
+            if name in changes and name != "benchmark_option":
                 raise UserError(f"{written(name)} selects rows of a benchmark; a run has its own")
         if rules_of is not None:
             if changes:
@@ -95,7 +95,8 @@ def score(
         return rescore_run(run, changes, console, as_json=as_json)
     if rules_of is not None:
         raise UserError(f"--as {rules_of} needs a run, whose steps know their page's size")
-    if "first_of_many" in changes:
-        raise UserError(f"predictions name no letters: leave out {written('first_of_many')}")
+    if "first_of_many" in dict(changes.get(READING, ())):
+        option = written("first_of_many", "protocol")
+        raise UserError(f"predictions name no letters: leave out {option}")
     assert predictions is not None
-    return score_predictions(predictions, read_options(), console, as_json=as_json)
+    return score_predictions(predictions, settings, console, as_json=as_json)

@@ -23,7 +23,7 @@ from harness.pictures import PictureStore
 from harness.planning.plan import Plan
 from harness.printing import say
 from harness.protocols import AskingProtocol
-from harness.settings import on_record
+from harness.settings import on_record, written
 from harness.tables import TEST_DATA_NOTE
 from harness.views import StepView
 
@@ -43,8 +43,9 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
         raise UserError(f"a snapshot stores recorded steps, and {plan.dataset.benchmark} has none")
     if not protocol.can_be_stored:
         raise UserError(f"a snapshot stores two rounds; '{protocol.name}' asks in another way")
-    if plan.settings.candidates != "snapshot":
-        raise UserError("a snapshot stores candidates drawn by seed; leave out --candidates")
+    if plan.source.options.candidates != "snapshot":
+        option = written("candidates", "benchmark")
+        raise UserError(f"a snapshot stores candidates drawn by seed; leave out {option}")
     settings = {
         **on_record(plan.settings),
         **{f"protocol_{key}": value for key, value in protocol.settings().items()},

@@ -43,7 +43,7 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
     vlm-eval play --model lexical --benchmark sample --split dev
 
     The scores equal those of `vlm-eval run --protocol action-strings` with the same settings; a
-    point counts for the smallest candidate under it (--scoring-option point_rule=smallest). Your
+    point counts for the smallest candidate under it (--benchmark-option point_rule=smallest). Your
     own agent plays in Python: docs/environment.md. Needs the extra gym.
     """
     from harness.session.brief import print_result

@@ -18,7 +18,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from adapters.contract import AdapterInfo
-from harness.benchmarks import StoredStep, recorded_steps, step_benchmark
+from harness.benchmarks import StepBenchmark, StoredStep, recorded_steps, step_benchmark
 from harness.benchmarks.opening import check_asks
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.scoring import scored, scorer_of
@@ -29,7 +29,6 @@ from harness.gym.actions import Played, read_action
 from harness.gym.observing import OBSERVED, Anything, observe, screenshot_of
 from harness.page import Page
 from harness.planning.data import open_data
-from harness.planning.resolve import refuse_without_effect
 from harness.policies import Oracle
 from harness.runs import StepUnit
 from harness.settings import SETTINGS, Settings, allow_code, read_settings
@@ -40,9 +39,8 @@ Transition = Literal["teacher", "strict"]
 OnInvalid = Literal["skip", "score_zero"]
 _ELSEWHERE = {
     # The player decides on prompts and the number of calls, and `on_invalid` on the averages.
-    *("protocol", "protocol_options", "prompts", "none", "history", "image_policy", "pixels"),
-    *("first_of_many", "value_style", "repeats", "samples", "vote", "shuffles"),
-    *("invalid", "unattempted", "exclude_statuses"),
+    *("protocol", "protocol_option", "history", "image_policy", "rule"),
+    *("repeats", "samples", "vote", "shuffles", "invalid", "unattempted", "exclude_status"),
 }
 TAKEN = tuple(
     name
@@ -63,7 +61,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         reveal_gold: True to give the right answer in infos, as `oracle`.
         render_mode: `rgb_array`, or None.
         settings: the settings of `vlm-eval run` in `TAKEN`, with the same names and defaults,
-            except `point_rule`: a click on a point counts for the smallest candidate under it.
+            but the option `point_rule`: a click counts for the smallest candidate under it.
 
     Attributes:
         episodes: ids of the episodes, in the order of the data.
@@ -92,11 +90,10 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         _check_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         self._strict, self._zero = transition == "strict", on_invalid == "score_zero"
         self.protocol = Played()
-        self.settings = _completed(settings, self.protocol, zero=self._zero)
-        source = step_benchmark(self.settings.benchmark).of_run(self.settings)
+        self.settings, source = _completed(settings, self.protocol, zero=self._zero)
         model = AdapterInfo("environment", "environment", "environment", stand_in="policy")
-        shows = Shows.opened(self.settings, self.protocol, model, blind=True)
-        selected = open_data(self.settings)
+        shows = Shows.opened(self.settings, source.options, self.protocol, model, blind=True)
+        selected = open_data(self.settings, source)
         source.check(selected.part, shows)
         self._data = recorded_steps(selected.part)
         self.declared = source.declared
@@ -107,7 +104,8 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         self._several = level != self._turn_level
         self.episodes = tuple(group[0].parents[level] for group in self._groups)
         self._listed = source.lister(selected.tasks, shows)
-        self._success = self.declared.main_of_units.score(self.settings.f1)
+        self._success = self.declared.main_of_units.score(source.options.f1)
+        self._f1 = self.declared["operation_f1"].score(source.options.f1)
         self._reveals = reveal_gold
         self.render_mode = render_mode
         self.observation_space = spaces.Dict({name: Anything() for name in OBSERVED})
@@ -252,9 +250,8 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         if self._reveals and self.question is not None:
             info["oracle"] = self._oracle(self.question)
         if record is not None and record.scores is not None:
-            f1 = self.declared["operation_f1"].score(self.settings.f1)
             info["last_action_uid"] = record.detail.action_uid
-            info["element_acc"], info["op_f1"] = record.scores["element"], record.scores[f1]
+            info["element_acc"], info["op_f1"] = record.scores["element"], record.scores[self._f1]
             info["step_success"] = not self.failed(record)
         if self._over and (won := self._won(self.records)) is not None:
             info["task_success"] = won
@@ -278,23 +275,33 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         return {**known, "action": f"{call}({arguments})"}
 
 
-def _completed(chosen: Mapping[str, object], protocol: Played, *, zero: bool) -> Settings:
-    """Complete the settings of an environment by their defaults.
+def _completed(
+    chosen: Mapping[str, object], protocol: Played, *, zero: bool
+) -> tuple[Settings, StepBenchmark]:
+    """Complete the settings of an environment by their defaults, and open its benchmark.
 
     Raises `UserError` for settings that an environment does not take, or that exclude each other.
     """
     try:
         allow_code(chosen)
-        read = read_settings({"point_rule": "smallest", **chosen})
+        read = read_settings(chosen)
     except ValueError as error:
         raise UserError(str(error)) from error
-    if others := read.given.difference(TAKEN):
-        raise UserError(f"{sorted(others)[0]} has no effect on an environment; leave it out")
-    source = step_benchmark(read.benchmark)
-    settings = source.given(replace(read, invalid="fail" if zero else "exclude"))
+    options = {"point_rule": "smallest", **dict(read.benchmark_option)}
+    others = sorted(read.given.difference(TAKEN)) + [n for n in options if n in _ELSEWHERE]
+    if others:
+        raise UserError(f"{others[0]} has no effect on an environment; leave it out")
+    source = step_benchmark(read.benchmark).with_options(options.items(), is_given=True)
+    source = source.of_run(read)
     check_asks(source, protocol)
-    refuse_without_effect(settings.given, source.lacks(settings, protocol, is_policy=True))
-    return replace(settings, **source.completed(settings, protocol))
+    source = source.fitted(protocol, read, is_policy=True)
+    settings = replace(
+        read,
+        invalid="fail" if zero else "exclude",
+        benchmark_option=tuple(source.options.recorded.items()),
+        **source.fixed,
+    )
+    return settings, source
 
 
 def _check_one_of(name: str, value: object, known: Sequence[object]) -> None:

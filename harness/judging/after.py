@@ -12,7 +12,6 @@ from adapters.contract import Fatal
 from harness.benchmarks import benchmark
 from harness.engine import ProtocolError
 from harness.errors import UserError
-from harness.judging import JudgingSettings
 from harness.judging.benchmark import FEEDS, NAME, Feed
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
 from harness.planning.plan import Plan, plan_run
@@ -125,7 +124,7 @@ def judges_of(settings: Settings) -> list[Judge]:
     if source.kind == TRAJECTORY:
         raise UserError("--judge: a judgement is not judged itself")
     own: dict[str, dict[str, str]] = {}
-    for text in JudgingSettings.of(settings).judge:
+    for text in settings.judge:
         method, named, model = text.partition("=")
         method, is_setting, name = method.partition(".") if named else (method, "", "")
         if is_setting:

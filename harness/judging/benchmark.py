@@ -18,9 +18,8 @@ from harness.benchmarks.shows import Shows
 from harness.errors import DataError, RunError, UserError
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
 from harness.judging.trajectory import Recorded, TrajectoryDetail, TrajectoryView, trajectory_id
-from harness.protocols import AskingProtocol, open_protocol
+from harness.protocols import open_protocol
 from harness.runs import Unit, open_run
-from harness.settings import Settings, directory_name
 from parsers import Declaration, Measure, Prediction
 from parsers.declaration import Level
 from parsers.records import Scores
@@ -125,12 +124,10 @@ class Judgment(Benchmark):
         """Return the values that the method returned; None for what is not a number."""
         return {name: _number(prediction.parsed.get(name)) for name in self.declared.scores}
 
-    def completed(self, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
-        changes = super().completed(settings, protocol)
-        if settings.out is None:
-            known = replace(settings, benchmark=protocol.name, lacks=self.never_has())
-            changes["out"] = str(self.run / FOLDER / directory_name(known))
-        return changes
+    @property
+    def home(self) -> Path:  # type: ignore[override]
+        """Its runs lie in the run that is judged."""
+        return self.run / FOLDER
 
     def check(self, units: Dataset[Any], shows: Shows) -> None:
         """Raise `UserError` if the run changed after some of it was judged."""

@@ -25,8 +25,7 @@ from harness.planning.model import open_model, with_wrapper
 from harness.planning.spending import is_agreed
 from harness.policies import is_policy
 from harness.printing import say
-from harness.serve import ServerSettings
-from harness.settings import SETTINGS, Settings, written
+from harness.settings import FIELDS, Settings, written
 
 
 @click.command()
@@ -52,7 +51,7 @@ def launch(options: tuple[str, ...], shards: int, gpus: int | None) -> None:
     settings = _read(list(options))
     runs_here = _runs_here(settings)
     if gpus is None:
-        gpus = int(runs_here or ServerSettings.of(settings).with_server is not None)
+        gpus = int(runs_here or settings.with_server is not None)
     say(_script(options, settings, shards, gpus), nl=False)
 
 
@@ -67,7 +66,7 @@ def _read(options: list[str]) -> Settings:
         if is_given(context, "shard"):
             raise UserError("launch gives every task its shard: leave out --shard")
         settings = read_options()
-        for name in SETTINGS:
+        for name in FIELDS:
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 _refuse_secrets(name, getattr(settings, name))
     if settings.out is None:

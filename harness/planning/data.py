@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.benchmarks import Dataset, Filters, benchmark_of, holding, open_benchmark
+from harness.benchmarks import Benchmark, Dataset, Filters, benchmark_of, holding, open_benchmark
 from harness.errors import DataError
-from harness.settings import SETTINGS, Settings
+from harness.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Selected:
         return {parent: rows for parent, rows in self.task_rows.items() if selected[parent] < rows}
 
 
-def open_data(settings: Settings) -> Selected:
-    """The units of a run. Raises `DataError`."""
-    source = benchmark_of(settings)
+def open_data(settings: Settings, source: Benchmark | None = None) -> Selected:
+    """The units of a run; `source` is its benchmark, if it is open. Raises `DataError`."""
+    source = benchmark_of(settings) if source is None else source
     data = Path(settings.data) if settings.data else None
     try:
-        opened = open_benchmark(source, splits=settings.splits or None, data=data)
+        opened = open_benchmark(source, splits=settings.split or None, data=data)
     except DataError as error:
         found = [one.name for one in holding(data)] if data else []
         reading = [name for name in found if name != settings.benchmark]
@@ -50,13 +50,19 @@ def open_data(settings: Settings) -> Selected:
         raise DataError(
             f"{error}; to read it as another benchmark, add --benchmark {' or '.join(reading)}"
         ) from error
-    among = {s.selects: getattr(settings, name) for name, s in SETTINGS.items() if s.selects}
+    levels = {level.name for level in source.declared.levels}
+    among: dict[str, tuple[str, ...]] = {}
     for key, _, value in (condition.partition("=") for condition in settings.only):
+        # `task_id` is `task`; the id of a unit is no level.
+        key = key.replace("-", "_")
+        key = key.removesuffix("_id") if key.removesuffix("_id") in levels else key
         among[key] = (*among.get(key, ()), value)
+    names = ("id", "step_id", f"{source.declared.unit}_id")
+    unit_ids = tuple(one for name in names for one in among.pop(name, ()))
     whole = opened.select(
         Filters(
             among,
-            unit_ids=settings.step_ids,
+            unit_ids=unit_ids,
             first=source.first,
             limit=settings.limit,
         )

@@ -27,6 +27,7 @@ from adapters.registry import Registry
 from harness.benchmarks import Benchmark
 from harness.engine import Lane, Pricing
 from harness.errors import UserError, WithoutEffect, from_leaf
+from harness.planning.check import check_hosted
 from harness.planning.pricing import (
     UPPER_TEXT,
     Tariff,
@@ -35,10 +36,9 @@ from harness.planning.pricing import (
     prices_of,
     tokens_of,
 )
-from harness.planning.resolve import refuse_without_effect
 from harness.policies import POLICIES, Policy, answers, policies_for, policy_named
 from harness.protocols.contract import AskingProtocol
-from harness.settings import SETTINGS, Settings, written
+from harness.settings import FIELDS, SETTINGS, Settings, written
 
 if TYPE_CHECKING:
     from harness.policies.as_model import PolicyAdapter
@@ -179,11 +179,7 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
     try:
         known = resolve(settings.model, base_url=settings.base_url)
         here = known.runs_here
-        lacks = "remote model" if here else "local model"
-        where = "runs on" if here else "does not run on"
-        others = "" if here else " (vlm-eval models lists those that do)"
-        missing = f"on '{settings.model}', which {where} this machine{others}; leave it out"
-        refuse_without_effect(settings.given, {lacks: missing})
+        check_hosted(settings, here=here)
         if wrapper is not None:
             options = wrapper.options(known, options)
         # The key of a hosted model is looked up when it is loaded.
@@ -191,9 +187,9 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
     except UnknownName as error:
         raise UserError(_unknown(settings.model, error)) from error
     except UnknownOption as error:
-        if error.option in SETTINGS:
+        if error.option in FIELDS:
             raise WithoutEffect(error.option, str(error)) from error
-        raise WithoutEffect("adapter_options", str(error), error.option) from error
+        raise WithoutEffect("adapter_option", str(error), error.option) from error
     info = described.info
     if wrapper is not None:
         # It is started for the run, and so the user's own.
@@ -227,7 +223,7 @@ sessions."""
 
 
 def _wrapper(settings: Settings) -> Wrapper | None:
-    if not getattr(settings, "with_server", None) and settings.base_url != SERVED:
+    if not settings.with_server and settings.base_url != SERVED:
         return None
     wrapper: Wrapper = from_leaf("harness.serve.adapter:Served")(settings)
     return wrapper
@@ -241,10 +237,10 @@ def with_wrapper(settings: Settings) -> Settings:
 
 def options_of(settings: Settings) -> dict[str, Any]:
     """Return the adapter's options. Raises `UserError` for one that is a setting itself."""
-    options: dict[str, Any] = dict(settings.adapter_options)
+    options: dict[str, Any] = dict(settings.adapter_option)
     _refuse_secrets(options, settings.base_url)
     for name, setting in SETTINGS.items():
-        if setting.fills != "adapter":
+        if setting.of != "adapter":
             continue
         if name in options:
             raise UserError(f"give {written(name)} as its own option")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -22,9 +22,9 @@ from adapters.registry import Registry, UnknownName
 from harness.benchmarks import BENCHMARKS, Benchmark
 from harness.errors import UserError
 from harness.protocols import PROTOCOLS, AskingProtocol
-from harness.protocols.registry import SHARED
-from harness.settings import Settings, field_of
+from harness.settings import SETTINGS, Settings, field_of
 
+_NOT_ITS_OWN = ("name", "declared", "options", "given", "fixed")
 LONGEST = 1000
 """Bytes of a field's value that a run records as they are."""
 
@@ -107,26 +107,23 @@ def _add_fields(values: dict[str, object], protocol: AskingProtocol) -> None:
             f"protocol '{protocol.name}': {type(protocol).__name__} is not a dataclass whose "
             "fields are its settings; see docs/extending.md"
         )
-    options = dict[str, object]()
-    for one in fields(protocol):
-        value = made.get(one.name)
-        default = one.default if one.default_factory is MISSING else one.default_factory()
-        if value == default:
-            continue
-        if one.name not in SHARED:
-            options[one.name] = value
-            continue
-        given = [name for name in values if field_of(name) == one.name]
-        if given:
-            raise UserError(f"{given[0]}: protocol '{protocol.name}' has it already; leave it out")
-        values[one.name] = "all" if one.name == "history" and value is None else value
+    options = {
+        one.name: "all" if one.name == "history" and made[one.name] is None else made[one.name]
+        for one in fields(protocol)
+        if one.name in made and one.name != "max_tokens" and made[one.name] != _default(one)
+    }
     if options:
-        given = [name for name in values if field_of(name) == "protocol_options"]
-        if given:
-            raise UserError(
-                f"{given[0]}: set the options on the object of protocol '{protocol.name}' instead"
-            )
+        for name in values:
+            known = SETTINGS.get(field_of(name) or "")
+            if known is not None and (known.name == "protocol_option" or known.of == "protocol"):
+                raise UserError(
+                    f"{name}: set the options on the object of protocol '{protocol.name}' instead"
+                )
         values["protocol_option"] = options
+
+
+def _default(one: Field[Any]) -> object:
+    return one.default if one.default_factory is MISSING else one.default_factory()
 
 
 def on_record(settings: Settings) -> dict[str, Any]:
@@ -149,8 +146,7 @@ def _fields_of(benchmark: Benchmark) -> dict[str, Any]:
     changed = dict[str, Any]()
     for one in fields(benchmark):
         value = getattr(benchmark, one.name)
-        default = one.default if one.default_factory is MISSING else one.default_factory()
-        if one.name in ("name", "declared") or value == default:
+        if one.name in _NOT_ITS_OWN or value == _default(one):
             continue
         text = msgspec.json.encode(value, enc_hook=_plain, order="deterministic")
         long = len(text) > LONGEST

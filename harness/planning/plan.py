@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adapters import Adapter, AdapterInfo
+from adapters import Adapter
 from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
 from harness.benchmarks.opening import open_with
@@ -17,6 +16,7 @@ from harness.benchmarks.ready import Ready
 from harness.benchmarks.scoring import check_variant
 from harness.benchmarks.shows import Shows
 from harness.pictures import PicturePolicy
+from harness.planning.check import check, check_model
 from harness.planning.data import Selected, open_data
 from harness.planning.model import (
     Limits,
@@ -26,15 +26,17 @@ from harness.planning.model import (
     open_policy,
     with_wrapper,
 )
-from harness.planning.resolve import begin, check_model, complete
 from harness.planning.starts import Start, starts_of
 from harness.policies import Policy, is_policy
-from harness.protocols import PROTOCOLS, AskingProtocol, open_protocol
+from harness.protocols import PROTOCOLS, AskingProtocol, completed_options, open_protocol
 from harness.runs import Setup, StepKey, manifest_before, settled_before
 from harness.settings import OF_MODEL, RUNS, SETTINGS, Settings, directory_of, on_record
 
 if TYPE_CHECKING:
     from harness.planning.roles import OpenRole
+
+FLEX_TIMEOUT_S = 900.0
+"""Seconds that a reply may take on flex; the providers advise to allow as much."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Plan:
 
     @property
     def usual_count(self) -> int:
-        return self.source.usual_count(self.settings)
+        return self.source.usual_count
 
     @property
     def most_calls(self) -> int:
@@ -150,47 +152,68 @@ def plan_run(
     begun = starts_of(settings)
     if begun:
         settings = begun[-1].settings
-    source = benchmark_of(settings)
-    settings = begin(with_wrapper(settings), source)
+    settings, source = with_wrapper(settings), benchmark_of(settings)
+    settings = replace(settings, **source.fixed)
+    if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:
+        settings = replace(settings, protocol=source.protocol)
+    if "flex" in settings.tier and "timeout_s" not in settings.given:
+        settings = replace(settings, timeout_s=FLEX_TIMEOUT_S)
     adapter = instance if isinstance(instance, Adapter) else None
     policy = None if isinstance(instance, Adapter) else instance
     model = None
     if adapter is not None or (policy is None and not is_policy(settings.model)):
         model = open_model(settings, adapter, asks=asks)
-    completing = partial(
-        _completed,
-        source=source,
-        info=model.info if model else None,
-        folder=folder,
-        is_own=instance is not None,
+    info = model.info if model else None
+    protocol = open_with(settings, source, info)
+    is_own = instance is not None
+    check(settings, source, protocol, is_policy=model is None, is_own=is_own)
+    source = source.fitted(protocol, settings, is_policy=model is None)
+    settings = replace(
+        settings,
+        benchmark_option=tuple(sorted(source.options.recorded.items())),
+        role=_roles(settings, protocol, is_policy=model is None),
     )
-    whole, protocol, directory = completing(settings)
+
+    def whole(limits: Limits, out: str | None) -> tuple[Settings, AskingProtocol, Path]:
+        """The completed settings, with these limits, the protocol that has them, the directory."""
+        known = replace(settings, max_tokens=limits, out=out)
+        opened = open_with(known, source, info)
+        options = completed_options(known.protocol, opened, dict(known.protocol_option))
+        known = replace(known, protocol_option=tuple(sorted(options.items())))
+        if source.home is None or out:
+            return known, opened, directory_of(known, folder)
+        named = replace(known, benchmark=known.protocol)
+        return known, opened, directory_of(named, source.home)
+
+    limits = settings.max_tokens or default_limit(settings, info)
+    done, protocol, directory = whole(limits, settings.out)
+    if settings.max_tokens is None and (before := _begun_limit(directory)):
+        done, protocol, directory = whole(before, settings.out)
     if model is None:
-        model = open_policy(whole, policy, protocol, source)
-    source = benchmark_of(whole)
-    shows = Shows.opened(whole, protocol, model.info, blind=not model.sees)
-    check_model(whole, protocol, model.info, shows.pictures)
+        model = open_policy(done, policy, protocol, source)
+    shows = Shows.opened(done, source.options, protocol, model.info, blind=not model.sees)
+    check_model(done, protocol, model.info, shows.pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()
     roles: Mapping[str, OpenRole] = {}
-    if whole.roles:
+    if done.role:
         from harness.planning.roles import open_roles
 
-        roles = open_roles(whole, protocol, asks=asks)
-    selected = open_data(whole)
+        roles = open_roles(done, protocol, asks=asks)
+    selected = open_data(done, source)
     source.check(selected.part, shows)
-    check_variant(whole, source.declared)
+    check_variant(source)
     if asks:
         source.check_installed()
         if model.policy is not None:
             model.policy.check(selected.part.entries)
-    plan = Plan(whole, source, shows, selected, model, directory, roles=roles, starts=begun)
+    plan = Plan(done, source, shows, selected, model, directory, roles=roles, starts=begun)
 
     def usual() -> Path:
-        return completing(replace(settings, out=None, max_tokens=None))[2]
+        return whole(default_limit(settings, info), None)[2]
 
     for start in begun:
-        plan = replace(plan, taken=plan.taken | start.takes(whole, setup_of(plan), usual))
+        plan = replace(plan, taken=plan.taken | start.takes(done, setup_of(plan), usual))
     if not asks or not starts:
         return plan
     for start in begun:
@@ -198,33 +221,15 @@ def plan_run(
     return _loaded(plan)
 
 
-def _completed(
-    settings: Settings,
-    source: Benchmark,
-    info: AdapterInfo | None,
-    folder: Path,
-    is_own: bool,
-) -> tuple[Settings, AskingProtocol, Path]:
-    """The settings with all that was left open, the protocol that has them, and the directory."""
+def _roles(
+    settings: Settings, protocol: AskingProtocol, *, is_policy: bool
+) -> tuple[tuple[str, str], ...]:
+    """The roles of a protocol that have models of their own. Raises `UserError`."""
+    if not (settings.role or protocol.roles):
+        return ()
+    from harness.planning.roles import roles_of
 
-    def limited(limits: Limits) -> tuple[Settings, AskingProtocol]:
-        known = replace(settings, max_tokens=limits)
-        protocol = open_with(known, info)
-        whole = complete(known, source, protocol, is_policy=info is None, is_own=is_own)
-        if whole.roles or protocol.roles:
-            from harness.planning.roles import roles_of
-
-            roles = roles_of(whole.roles, protocol, is_policy=info is None)
-            whole = replace(whole, roles=roles)
-        return whole, protocol
-
-    whole, protocol = limited(settings.max_tokens or default_limit(settings, info))
-    directory = directory_of(whole, folder)
-    if settings.max_tokens is None:
-        begun = _begun_limit(directory)
-        if begun not in (None, whole.max_tokens):
-            whole, protocol = limited(begun)
-    return whole, protocol, directory
+    return roles_of(settings.role, protocol, is_policy=is_policy)
 
 
 def _begun_limit(directory: Path) -> Limits | None:
@@ -272,14 +277,13 @@ def setup_of(plan: Plan) -> Setup:
         model=identity_of(info),
         dataset={
             **plan.dataset.fingerprint,
-            **({"options": dict(options)} if (options := settings.benchmark_options) else {}),
             "data": settings.data,
-            "splits_asked": list(settings.splits),
+            "splits_asked": list(settings.split),
             "splits": sorted({entry.split for entry in entries}),
             "rows": len(entries),
             "partial_tasks": plan.selected.cut_short,
         },
-        declaration=plan.dataset.declared or benchmark_of(settings).declared,
+        declaration=plan.dataset.declared or plan.source.declared,
         prompts=str(
             stored.get("protocol_prompts_sha256") or protocol_settings.get("prompts_sha256", "")
         ),

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 LEXICAL = "lexical"
 """The embedder of a role without a named one."""
-_NOT_OF_A_ROLE = ("model", "roles", "adapter_options")
+_NOT_OF_A_ROLE = ("model", "role", "adapter_option")
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def open_roles(
     Each has the run's prices, and its time limit if one was given and the role has none. Without
     `asks` no key is needed. Raises `UserError` or `Fatal` with one line.
     """
-    chosen = dict(settings.roles)
+    chosen = dict(settings.role)
     opened: dict[str, OpenRole] = {}
     for role in protocol.roles:
         if role.name not in chosen:
@@ -218,11 +218,11 @@ def values_of_model(model: str, own: Mapping[str, str]) -> dict[str, object]:
         known = SETTINGS.get(name)
         if name in _NOT_OF_A_ROLE or known is None:
             options.append((name, value))
-        elif known.group == "Model" or known.fills == "adapter":
+        elif known.group == "Model" or known.of == "adapter":
             values[name] = value
         else:
             raise ValueError(f"{name} is not a setting of a model")
-    return {**values, "adapter_options": options}
+    return {**values, "adapter_option": options}
 
 
 def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
@@ -257,8 +257,8 @@ def _check_answers(name: str) -> None:
 def _embedding(role: Role, settings: Settings, asks: bool) -> EmbeddingRole:
     unused = sorted(
         name
-        for name in settings.given - {"model", "adapter_options"}
-        if SETTINGS[name].fills != "adapter"
+        for name in settings.given - {"model", "adapter_option"}
+        if SETTINGS[name].of != "adapter"
     )
     if unused:
         raise UserError(f"{unused[0]} has no effect on an embedder; leave it out")

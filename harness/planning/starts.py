@@ -38,9 +38,9 @@ class Start:
 def starts_of(settings: Settings) -> Sequence[Start]:
     """Open the starts that settings ask for. Raises `UserError`, `RunError`."""
     opened = list[Start]()
-    if getattr(settings, "redo", None) or getattr(settings, "redo_from", None):
+    if settings.redo or settings.redo_from:
         opened.append(from_leaf("harness.redo.redo:Redo")(settings))
         settings = opened[-1].settings
-    if getattr(settings, "repair", False):
+    if settings.repair:
         opened.append(from_leaf("harness.redo.repair:Repair")(settings))
     return opened

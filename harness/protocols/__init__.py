@@ -23,15 +23,13 @@ from harness.protocols.contract import (
 if TYPE_CHECKING:
     from harness.protocols.registry import (
         PROTOCOLS,
-        SHARED,
+        completed_options,
         open_protocol,
         options_of,
-        settled_settings,
     )
 
 __all__ = [
     "PROTOCOLS",
-    "SHARED",
     "SOURCES",
     "AskingProtocol",
     "Lettering",
@@ -42,9 +40,9 @@ __all__ = [
     "StepProtocol",
     "ask",
     "check_actions",
+    "completed_options",
     "open_protocol",
     "options_of",
-    "settled_settings",
     "text_first",
     "to_prediction",
     "written_as",

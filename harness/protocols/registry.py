@@ -1,10 +1,9 @@
 """Protocols by name; open one with the settings of a run.
 
-    protocol = open_protocol("mindact-choice", {"history": 3}, {"seed": "7"})
+    protocol = open_protocol("mindact-choice", {"history": 3, "seed": "7"})
 
-The first mapping has the settings that several protocols share, each with a command-line option
-(`SHARED`); the second has those of `--protocol-option`, as text or as values. Missing settings have
-the protocol's defaults.
+The mapping has its options (`--protocol-option`), as text or as values. Missing ones have the
+protocol's defaults.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from adapters.contract import AdapterInfo
 from adapters.registry import Registry, UnknownName
 from harness.errors import UserError, WithoutEffect
 from harness.protocols.contract import AskingProtocol
-from harness.settings import SETTINGS, unknown, values, written
+from harness.settings import unknown, values, written
 
 PROTOCOLS: Registry[AskingProtocol] = Registry(
     "protocol", "vlm_eval.protocols", has=("dialogue", "View"), several=True
@@ -123,56 +122,59 @@ PROTOCOLS.add(
     "describe the next action on a screen, then write it in the form of the model's family",
 )
 
-SHARED = tuple(name for name, setting in SETTINGS.items() if setting.fills == "protocol")
-"""Settings of protocols with a separate command-line option."""
+SHARED = {
+    "history": "Earlier steps shown: all, none or K actions; more with +thoughts, +pictures:K or "
+    "+turns:K.",
+    "none": "Position of the choice 'none of these'.",
+    "prompts": "File with prompt texts that replace the protocol's.",
+    "first_of_many": "If a reply names several letters, take the first instead of none.",
+    "value_style": "Cleaning of values in replies.",
+}
+"""A sentence about each option that several protocols share."""
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 def open_protocol(
     name: str,
-    shared: Mapping[str, object] = _NOTHING,
     options: Mapping[str, object] = _NOTHING,
     *,
+    max_tokens: object = None,
     model: AdapterInfo | None = None,
     View: type[Any] | None = None,
 ) -> AskingProtocol:
-    """Open a protocol with these settings and the defaults of all others.
+    """Open a protocol with these options and the defaults of all others.
 
     Args:
         name: the protocol's name.
-        shared: settings named in `SHARED`; a `history` of "all" becomes None. `max_tokens` is
-            ignored by protocols that have no such field.
-        options: other settings of the protocol, as text or as values.
-        model: the model's declaration, which decides some settings; None for policies.
+        options: its options, as text or as values; a `history` of "all" becomes None.
+        max_tokens: the token limits of a run, for protocols that have such a field.
+        model: the model's declaration, which decides some options; None for policies.
         View: what it is to answer, where the name means several protocols; None: the first.
 
     Raises:
-        UserError: the protocol does not exist, lacks a setting, or rejects a value.
+        UserError: the protocol does not exist, lacks an option, or rejects a value.
     """
     target = _chosen(name, View)
     kinds = _settings_of(target)
     about = "" if target is PROTOCOLS.get(name) else f" where it answers {target.View.__name__}"
     filled: dict[str, object] = {}
-    for key, value in shared.items():
-        if key in kinds:
-            if key == "history":
-                value = _history_of(name, value, kinds[key])
-            filled[key] = _read(SETTINGS[key].written(value), value, kinds[key])
-        elif key != "max_tokens":
-            raise WithoutEffect(
-                key, f"{written(key)} has no effect on '{name}'{about}; leave it out"
-            )
     for key, value in options.items():
-        if key in SHARED:
-            raise UserError(f"--protocol-option {key}: use {written(key)} instead")
-        if key not in kinds:
-            taken = options_of(name, View)
-            wrong = unknown("key", key, taken)
-            has = ", ".join(taken) or "none"
-            message = f"--protocol-option: {wrong} ('{name}'{about} has {has})"
-            raise WithoutEffect("protocol_options", message, key)
-        filled[key] = _read(f"--protocol-option {key}={value}", value, kinds[key])
+        option = written(key, "protocol")
+        if key not in kinds or key == "max_tokens":
+            message = f"{option} has no effect on '{name}'{about}; leave it out"
+            if option.startswith("--protocol-option"):
+                taken = options_of(name, View)
+                has = ", ".join(taken) or "none"
+                wrong = unknown("key", key, taken)
+                message = f"--protocol-option: {wrong} ('{name}'{about} has {has})"
+            raise WithoutEffect("protocol_option", message, key)
+        if key == "history":
+            value = _history_of(name, value, kinds[key])
+        where = f"{option} {value}" if option.startswith("--" + key) else f"{option}={value}"
+        filled[key] = _read(where, value, kinds[key])
+    if max_tokens is not None and "max_tokens" in kinds:
+        filled["max_tokens"] = _read(f"--max-tokens {max_tokens}", max_tokens, kinds["max_tokens"])
     complete = getattr(target, "for_model", None)
     if model is not None and complete is not None:
         filled = dict(complete(filled, model))
@@ -185,38 +187,26 @@ def open_protocol(
 
 
 def options_of(name: str, View: type[Any] | None = None) -> dict[str, Any]:
-    """Return the keys of `--protocol-option` that a protocol takes, with their types.
-
-    Raises `UserError`.
-    """
-    target = _chosen(name, View)
-    kinds = dict(_settings_of(target))
-    own = {key: kind for key, kind in kinds.items() if key not in SHARED or SETTINGS[key].under}
-    if kinds and PROTOCOLS.made(name, target).needs.shuffles:
-        own["shuffles"] = SETTINGS["shuffles"].type
-    return own
-
-
-def settled_settings(
-    name: str, protocol: AskingProtocol, options: Mapping[str, object] = _NOTHING
-) -> dict[str, Any]:
-    """Return the settings of a run that depend on its protocol, with the values of the opened one.
-
-    `none`, `history`, `first_of_many` and `value_style` are None if the protocol lacks the field;
-    a `history` of None becomes "all". `protocol_options` has the other fields, with values from
-    `options` for those that `protocol.settings()` lacks.
-    """
-    taken, known = _settings_of(_chosen(name, protocol.View)), protocol.settings()
-    settled: dict[str, Any] = {
-        key: known.get(key) if key in taken else None
-        for key in ("none", "history", "first_of_many", "value_style")
+    """Return the options that a protocol takes, with their types. Raises `UserError`."""
+    return {
+        key: kind for key, kind in _settings_of(_chosen(name, View)).items() if key != "max_tokens"
     }
-    if "history" in taken and settled["history"] is None:
-        settled["history"] = "all"
-    all_values = {**options, **known}
-    others = sorted(key for key in taken if key not in SHARED and key in all_values)
-    settled["protocol_options"] = {key: _plain(all_values[key]) for key in others}
-    return settled
+
+
+def completed_options(
+    name: str, protocol: AskingProtocol, given: Mapping[str, object] = _NOTHING
+) -> dict[str, Any]:
+    """Return the options of an opened protocol, with values from `given` for those that
+    `protocol.settings()` lacks; a `history` of None becomes "all"."""
+    known = {**given, **protocol.settings()}
+    taken = options_of(name, protocol.View)
+    # The name of the texts is no file: what was given, is.
+    known.pop("prompts", None)
+    known |= {"prompts": given["prompts"]} if given.get("prompts") else {}
+    found = {key: _plain(known[key]) for key in sorted(taken) if key in known}
+    if "history" in found and found["history"] is None:
+        found["history"] = "all"
+    return found
 
 
 def _plain(value: object) -> object:

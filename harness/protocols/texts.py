@@ -99,9 +99,9 @@ def read_file(path: Path) -> str:
     try:
         return file_text(path)
     except OSError as error:
-        raise UserError(f"--prompts {path}: {error.strerror or error}") from error
+        raise UserError(f"prompts={path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise UserError(f"--prompts {path}: not UTF-8 text ({error.reason})") from error
+        raise UserError(f"prompts={path}: not UTF-8 text ({error.reason})") from error
 
 
 def read_toml(text: str, where: str) -> dict[str, Any]:

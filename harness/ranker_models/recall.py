@@ -103,7 +103,7 @@ def recall(
     """
     if not files + rankers:
         raise UserError("name files of ranks, or a ranker with --ranker (lexical, say)")
-    settings = read_options(distractors=0)
+    settings = read_options()
     dataset = recorded_steps(open_data(settings).part)
     for notice in dataset.notices:
         say(notice, err=True)

@@ -65,7 +65,7 @@ def train(base_model: str, out: Path, **values: Any) -> int:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} already exists; name another folder")
     folder = located(base)
-    dataset = recorded_steps(open_data(read_options(distractors=0, splits=splits)).part)
+    dataset = recorded_steps(open_data(read_options(split=splits)).part)
     for notice in dataset.notices:
         say(notice, err=True)
     recipe = {name: value for name, value in values.items() if name not in DATA}

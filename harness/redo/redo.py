@@ -12,7 +12,6 @@ from typing import Any
 from harness.errors import RunError, UserError
 from harness.planning.model import Limits, limits_of
 from harness.planning.starts import Start
-from harness.redo import RedoSettings
 from harness.redo.repair import used_only_by
 from harness.runs import (
     Run,
@@ -103,9 +102,9 @@ class Redo(Start):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
-        self._asked = RedoSettings.of(settings)
-        if self._asked.redo_from is not None:
-            self.settings = _with_recorded(settings, open_run(self._asked.redo_from))
+        self._asked = settings
+        if settings.redo_from is not None:
+            self.settings = _with_recorded(settings, open_run(settings.redo_from))
 
     def takes(
         self, settings: Settings, setup: Setup, usual: Callable[[], Path]
@@ -116,7 +115,7 @@ class Redo(Start):
             raise UserError("--redo makes a new run: name its folder with --out")
         old_path = Path(self._asked.redo_from or usual())
         if not self._asked.redo_from and manifest_before(old_path) is None:
-            raise UserError(f"{old_path} is not a run directory: name the run with --from RUN")
+            raise UserError(f"{old_path} is not a run directory: name the run with --redo-from RUN")
         if Path(settings.out).resolve() == old_path.resolve():
             raise UserError(f"--out {settings.out} is the run itself: --redo makes a new one")
         self._old = old = open_run(old_path)
@@ -146,12 +145,18 @@ class Redo(Start):
 
 def _with_recorded(settings: Settings, old: Run) -> Settings:
     """Return the settings of a run, changed by those that were given. Raises `RunError`."""
+    recorded = settings_of(old)
     given = {name: getattr(settings, name) for name in settings.given}
+    for name in ("benchmark_option", "protocol_option"):
+        if name in given:
+            given[name] = tuple({**dict(getattr(recorded, name)), **dict(given[name])}.items())
     if "data" not in given:
         given["data"] = old.manifest.dataset.get("data")
     if LIMIT not in given:
         given[LIMIT] = None
-    return replace(settings_of(old), **given, given=settings.given)
+    # Options on record were not given just now: those without an effect are not refused.
+    named = settings.given - {"benchmark_option", "protocol_option"}
+    return replace(recorded, **given, given=named)
 
 
 def _is_higher(now: Limits, before: Limits) -> bool:

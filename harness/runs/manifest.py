@@ -153,6 +153,13 @@ class Manifest(Setup):
         return any(session.measured.get(NO_ANSWERS) for session in self.sessions)
 
     @property
+    def chosen(self) -> Mapping[str, Any]:
+        """Every setting and option on record by its own name."""
+        names = ("adapter_option", "protocol_option", "benchmark_option")
+        options = {key: one for name in names for key, one in self.config.get(name, {}).items()}
+        return {**options, **self.config}
+
+    @property
     def model_name(self) -> str:
         """The name of the model or policy; "unknown" if the run does not record one."""
         return str(self.model.get("name") or self.config.get("model") or "unknown")

@@ -20,7 +20,7 @@ from harness.dialogue import Observation, Result, call_name
 from harness.errors import RunError
 from parsers.records import Prediction, ScoredUnit, Scores
 
-SCHEMA = 7
+SCHEMA = 8
 D = TypeVar("D")
 E = TypeVar("E")
 

@@ -27,7 +27,6 @@ from adapters import (
 from harness.errors import UserError
 from harness.planning.model import SERVED
 from harness.runs import SERVER_LOG, open_run
-from harness.serve import ServerSettings
 from harness.serve.server import ModelServer, NotNeeded
 from harness.settings import Settings
 
@@ -40,7 +39,7 @@ class Served:
 
     def __init__(self, settings: Settings) -> None:
         """Raises `UserError` for two servers, and for a run on record that lacks its server now."""
-        server = ServerSettings.of(settings)
+        server = settings
         if not server.with_server:
             raise UserError(
                 "the model of that run was behind its own server: start one --with-server"

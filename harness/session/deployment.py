@@ -205,7 +205,7 @@ def _of_pictures(pictures: Sequence[Picture], info: AdapterInfo) -> str:
     return f", about {tokens:,} of them for {shown}" if tokens else f", {shown} included"
 
 
-_LESS = "send less: smaller or no pictures (--pixels, --image-policy), a shorter --history"
+_LESS = "send less: smaller or no pictures (--image-policy full:pixels=N), a shorter --history"
 
 
 def _remedy(plan: Plan, status: Status, sizes: Sizes) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,7 +54,7 @@ def score_predictions(
     kind = source.predictions(settings)
     settings = kind.settings
     said = read_predictions(path, kind)
-    selected = open_data(replace(settings, distractors=0))
+    selected = open_data(settings, source)
     known = {entry.unit_id for entry in selected.part.entries}
     for unit_id in said:
         if unit_id not in known:
@@ -78,16 +77,13 @@ def score_predictions(
         full = json.dumps({**about, **summary, **kind.counts()}, indent=2)
         say(full if as_json == "full" else scores_json(about, summary, declared))
         return 0
-    # A file says nothing of candidates that a ranker missed.
-    shown = replace(settings, top_k=None)
-    found = results_of(records, shown, declared, selected.task_rows)
-    print_result(console, result_grid(records, shown, declared, found, selected.task_rows))
+    found = results_of(records, settings, declared, selected.task_rows)
+    print_result(console, result_grid(records, settings, declared, found, selected.task_rows))
     count = f"{len(said)} predictions for {counted(len(records), declared.unit, declared.units)}"
     if any(record.unit_id not in said and record.invalid is None for record in records):
         units = declared.units
         count += (
-            f"; {units} without one are left out "
-            "(--scoring-option unattempted=fail counts them as failed)"
+            f"; {units} without one are left out (--unattempted fail counts them as failed)"
             if settings.unattempted == "exclude"
             else f"; {units} without one count as failed"
         )

@@ -156,7 +156,7 @@ def _footnotes(
     first, *_ = _averages(declared)
     yield rates_note(first, [shown[0].rules.variant], declared, shown)
     known = any(row.ceiling is not None for part in shown for row in part.rows)
-    yield from on_record(settings, declared).footnotes(settings, known=known)
+    yield from on_record(settings, declared).footnotes(known=known)
     left_open = {name for part in shown for name in part.left_open}
     yield from open_notes(left_open, declared)
     yield from coverage_notes(shown, declared)
@@ -186,7 +186,7 @@ def counts(
             f"{declared.innermost.many}: {short} of {totals.n_parents} have more recorded actions "
             f"than rows; {measured} counts the rows only"
         )
-    lines += on_record(settings, declared).notes(records, totals, settings)
+    lines += on_record(settings, declared).notes(records, totals)
     lines += notes(totals.flags) if notes is not None else ()
     if totals.n_unsettled:
         lines.append(f"without an answer so far: {unsettled(records, totals)}")

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness.benchmarks import Benchmark, benchmark_of
+from harness.benchmarks import Benchmark, benchmark, benchmark_of
 from harness.benchmarks.opening import open_with
 from harness.benchmarks.scoring import scored, scorer_of
 from harness.benchmarks.shows import Shows
@@ -39,7 +39,7 @@ from harness.session.as_json import result_json
 from harness.session.brief import print_result
 from harness.session.report import Notes, result_grid
 from harness.session.summary import Found, results_of, summarise
-from harness.settings import Settings
+from harness.settings import Settings, written
 from harness.tables import Grid, counted
 from parsers import READING
 from parsers.records import Prediction, Status
@@ -141,7 +141,7 @@ def rescored(run: Run, settings: Settings) -> Rescored:
     Raises `RunError` if the recorded calls do not belong to the run's protocol.
     """
     source = benchmark_of(settings)
-    shows = Shows(settings, protocol_of(settings))
+    shows = Shows(settings, source.options, protocol_of(settings))
     score = scorer_of(source, settings, run.manifest.declaration)
     edition = run.manifest.reading
     calls = RecordedCalls(run.calls())
@@ -175,7 +175,7 @@ def is_read(record: Unit[Any]) -> bool:
 
 def protocol_of(settings: Settings) -> AskingProtocol:
     """The protocol that reads the replies of a run; their texts are on record."""
-    return open_with(replace(settings, prompts=None))
+    return open_with(settings, benchmark(settings.benchmark), texts=False)
 
 
 def notes_of(settings: Settings) -> Notes | None:
@@ -247,13 +247,12 @@ def rescore_run(
     `as_json` prints JSON as after a run: "scores", or the whole summary ("full").
     """
     run = open_run(path)
-    settings = replace(settings_of(run), **changes)
+    settings = _changed(settings_of(run), changes)
     records, changed, kept = rescored(run, settings)
     pointed = any(record.prediction and record.prediction.point for record in records)
-    if "point_rule" in changes and not pointed:
-        raise UserError(
-            f"{path} has no answers by coordinates; leave out --scoring-option point_rule"
-        )
+    if "point_rule" in dict(changes.get("benchmark_option", ())) and not pointed:
+        option = written("point_rule", "benchmark")
+        raise UserError(f"{path} has no answers by coordinates; leave out {option}")
     if not records:
         raise UserError(f"{path} has no {run.manifest.declaration.units} yet")
     if as_json:
@@ -267,6 +266,27 @@ def rescore_run(
         note = edition_note(run.manifest, kept)
         console.print(note, markup=False, highlight=False, soft_wrap=True)
     return 0
+
+
+def _changed(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """Return the settings of a run with other rules. Raises `UserError` for what is no rule."""
+    changed = dict(changes)
+    rules = {
+        "benchmark": benchmark_of(settings).scoring,
+        "protocol": ("first_of_many", "value_style"),
+    }
+    for owner, known in rules.items():
+        name = f"{owner}_option"
+        for key, _ in changed.get(name, ()):
+            if key not in known:
+                raise UserError(
+                    f"{written(key, owner)} is no rule of scoring; a run has its own (known: "
+                    f"{', '.join(known)})"
+                )
+        if name in changed:
+            pairs = {**dict(getattr(settings, name)), **dict(changed[name])}
+            changed[name] = tuple(pairs.items())
+    return replace(settings, **changed)
 
 
 def edition_note(manifest: Manifest, kept: int) -> str:

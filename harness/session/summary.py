@@ -17,7 +17,7 @@ from harness.benchmarks import benchmark, note_of
 from harness.benchmarks.scoring import Records, bounds_of, on_record
 from harness.pictures import show_answers
 from harness.runs import Manifest, StepKey, Unit, by_role, by_tier
-from harness.settings import SETTINGS, Settings
+from harness.settings import Settings
 from parsers import AggregationRules, Counts, Declaration, Estimate, Results, every_result, results
 from parsers.counting import Trial
 from parsers.records import Status
@@ -30,10 +30,10 @@ def aggregation_rules(settings: Settings, declared: Declaration) -> AggregationR
     """Return the rules for averaging scores."""
     chosen = next((one.setting for one in declared.measures if one.variants), "")
     rules = AggregationRules(
-        variant=getattr(settings, chosen) if chosen else "",
+        variant=getattr(on_record(settings, declared).options, chosen) if chosen else "",
         invalid="fail" if settings.invalid == "fail" else "valid",
         unattempted=settings.unattempted,
-        exclude=frozenset(Status(status) for status in settings.exclude_statuses),
+        exclude=frozenset(Status(status) for status in settings.exclude_status),
     )
     return rules.resolved(declared)
 
@@ -136,10 +136,9 @@ def summarise(
         "oracle_pictures": show_answers(manifest.pictures),
         **({"redone": plain(manifest.redone)} if manifest.redone else {}),
         "scoring": {
-            name: plain(value)
-            for name, setting in SETTINGS.items()
-            if setting.about == "scoring"
-            and ((value := getattr(settings, name)) or setting.recorded == "always")
+            **{name: getattr(settings, name) for name in ("invalid", "unattempted")},
+            "exclude_status": plain(settings.exclude_status),
+            **on_record(settings, declared).scoring,
         },
         **plain_results(found),
         "prompt_tokens": plain(prompt_tokens_of(records)),

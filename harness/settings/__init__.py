@@ -1,77 +1,69 @@
 """The settings of a run, each declared once.
 
     settings = read_settings({"model": "lexical", "benchmark": "sample", "limit": 2})
-    settings.distractors            # 20
-    SETTINGS["distractors"].help    # what `vlm-eval run --help-all` says of it
+    settings.repeats                # 1
+    SETTINGS["repeats"].help        # what `vlm-eval run --help-all` says of it
 
-Options, keys of `--config`, the configuration on record and refusals all follow from the
-declarations: those of the core lie in `asking` and `running`, those of each leaf next to it
-(`LEAVES`).
+Options of the command line, keys of `--config`, the configuration on record and refusals of values
+follow from the declarations (`declared`). What does not go together is refused in plain code:
+`harness.planning.check`.
 """
 
-from harness.settings.declared import LEAVES, Settings
+from harness.settings.declared import Settings, short_form
 from harness.settings.places import public, without_places
 from harness.settings.record import (
-    GROUPS,
+    FIELDS,
     OF_MODEL,
     RUNS,
     SETTINGS,
     SEVERAL,
-    UNDER,
     allow_code,
     directory_name,
     directory_of,
     field_of,
+    folded,
     from_record,
+    moved,
     of_session,
     on_record,
     read_settings,
-    unfolded,
     unknown,
     written,
 )
-from harness.settings.running import PointRule
 from harness.settings.setting import (
-    EARLIER,
-    ELEMENTS,
-    EPISODES,
-    OWN_PYTHON,
-    PICTURES,
-    RULES,
-    STEPS,
-    About,
+    GROUPS,
+    AtLeastOne,
+    AtLeastZero,
     Setting,
+    declared_by,
+    setting,
 )
 
 __all__ = [
-    "EARLIER",
-    "ELEMENTS",
-    "EPISODES",
+    "FIELDS",
     "GROUPS",
-    "LEAVES",
     "OF_MODEL",
-    "OWN_PYTHON",
-    "PICTURES",
-    "RULES",
     "RUNS",
     "SETTINGS",
     "SEVERAL",
-    "STEPS",
-    "UNDER",
-    "About",
-    "PointRule",
+    "AtLeastOne",
+    "AtLeastZero",
     "Setting",
     "Settings",
     "allow_code",
+    "declared_by",
     "directory_name",
     "directory_of",
     "field_of",
+    "folded",
     "from_record",
+    "moved",
     "of_session",
     "on_record",
     "public",
     "read_settings",
-    "unfolded",
+    "setting",
+    "short_form",
     "unknown",
     "without_places",
     "written",

@@ -1,44 +1,282 @@
-"""Every setting of a run: those of the core, and those that leaves declare.
+"""Every setting of a run, in the order of the help.
 
-The order is that of the help. What a declaration says of a setting (see `Setting`) is all that the
-command line, `--config`, the manifest and the check on resume know of it; what it means for a
-comparison of runs stands in `reports.comparability`.
+What belongs to a benchmark, a protocol or an adapter is an option of that: `benchmark_option`,
+`protocol_option` and `adapter_option` have these by name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, make_dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, Literal
 
-from adapters.options import LeafSettings
-from adapters.registry import NotInstalled, Registry, UnknownName
-from harness.settings.asking import ModelSettings, QuestionSettings
-from harness.settings.running import DataSettings, RunningSettings, ScoringSettings
+from msgspec import Meta
 
-LEAVES: Registry[type[LeafSettings]] = Registry("settings", "vlm_eval.settings")
-"""Classes of settings, by leaf."""
-for _leaf, _target in {
-    "episodes": "harness.benchmarks.episode:EpisodeSettings",
-    "screens": "harness.benchmarks.screen:ScreenSettings",
-    "redo": "harness.redo:RedoSettings",
-    "server": "harness.serve:ServerSettings",
-    "batches": "adapters.batches:BatchSettings",
-    "trackers": "harness.trackers:TrackerSettings",
-    "judging": "harness.judging:JudgingSettings",
-    "local": "adapters.local:LocalSettings",
-}.items():
-    LEAVES.add(_leaf, _target)
+from adapters.conversation import Tier
+from adapters.options import PathText
+from harness.settings import values
+from harness.settings.setting import AtLeastOne, AtLeastZero, setting
+from parsers.records import F1Variant, Status
+
+_model = partial(setting, group="Model")
+_data = partial(setting, group="Data")
+_question = partial(setting, group="Question")
+_scoring = partial(setting, group="Scoring")
+_running = partial(setting, group="Running", identity=False)
+_option = partial(setting, parse=values.pair, metavar="KEY=VALUE")
+
+Pairs = tuple[tuple[str, Any], ...]
+Redoable = Literal["truncated", "empty", "parse_error", "no_element"]
+"""Statuses of steps that a higher token limit may help."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoreSettings(RunningSettings, ScoringSettings, QuestionSettings, DataSettings, ModelSettings):
-    """The settings of a run, given or resolved.
+class Settings:
+    """The settings of a run, given or completed.
 
-    None means that a setting was left to the protocol, the model or the machine.
+    None means that a setting was left to the model or the machine.
     """
 
-    lacks: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
-    """Features that the units of the run lack (`STEPS`, `PICTURES`); known once it is planned."""
+    model: str = _model(
+        "", "Model or policy; `vlm-eval models` and `vlm-eval policies` list them.", short="-m"
+    )
+    base_url: str | None = _model(
+        None, "OpenAI-compatible server, ending in /v1.", of="adapter", only="model"
+    )
+    adapter_option: Pairs = _option(
+        (),
+        "Option of the model's adapter (detail=low); may be repeated. `vlm-eval models NAME` lists "
+        "them.",
+        group="Model",
+        only="model",
+    )
+    max_tokens: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1)] | None = _model(
+        None,
+        "Token limit of a reply, thoughts included. One for all rounds, or one per round "
+        "(800,300). Default: 8192 for models that think, 1024 for others.",
+        parse=values.per_round,
+        metavar="N[,N]",
+    )
+    temperature: Annotated[float, Meta(ge=0, le=100)] | None = _model(
+        None,
+        "Sampling temperature. Default: 0 where the model accepts it, otherwise not sent.",
+        only="model",
+    )
+    top_p: Annotated[float, Meta(ge=0, le=1)] | None = _model(
+        None, "Nucleus sampling threshold. Default: the model's own.", only="model"
+    )
+    model_seed: int | None = _model(
+        None, "Sampling seed sent to the model, if it accepts one.", only="model"
+    )
+    effort: str | None = _model(None, "Reasoning effort, in the provider's terms.", only="hosted")
+    thinking_budget: int | None = _model(
+        None, "Number of thinking tokens, for models that take such a budget.", only="hosted"
+    )
+    role: Pairs = _model(
+        (),
+        "Model or embedder of another role that the protocol asks (planner=gpt-5.4); may be "
+        "repeated. planner.max_tokens=300 or planner.base_url=... are settings of it alone.",
+        parse=values.role,
+        metavar="KEY=VALUE",
+        only="model",
+    )
+
+    benchmark: str = _data(
+        "multimodal-mind2web", "Benchmark; `vlm-eval benchmarks` lists them.", short="-b"
+    )
+    benchmark_option: Pairs = _option(
+        (),
+        "Option of the benchmark (candidates=all); may be repeated. `vlm-eval benchmarks NAME` "
+        "lists them.",
+        group="Data",
+    )
+    data: PathText | None = _data(
+        None,
+        "File or folder to read, or hf://datasets/OWNER/NAME. Default: the benchmark's own.",
+        identity=False,
+    )
+    split: tuple[str, ...] = _data(
+        (), "Only this split; may be repeated. Default: the test splits."
+    )
+    only: tuple[str, ...] = _data(
+        (),
+        "Only units of this level, label or id (website=united, task_id=..., platform=web); may "
+        "be repeated: values of one key add up, keys restrict each other.",
+        parse=values.condition,
+        metavar="KEY=VALUE",
+    )
+    limit: AtLeastOne | None = _data(
+        None, "Only the first N tasks, with all their steps.", metavar="N"
+    )
+    shard: tuple[int, int] | None = _data(
+        None,
+        "Only this one of n disjoint parts of the tasks (1/4 to 4/4); see `vlm-eval merge`.",
+        parse=values.shard,
+        metavar="I/N",
+    )
+
+    protocol: str = _question(
+        "seeact-two-rounds", "How to ask; `vlm-eval protocols` lists the ways."
+    )
+    protocol_option: Pairs = _option(
+        (),
+        "Option of the protocol; may be repeated. `vlm-eval protocols NAME` lists them.",
+        group="Question",
+    )
+    seed: int = _question(
+        42,
+        "Seed of candidates and of pages of episodes. The same seed gives the same choices "
+        "everywhere.",
+    )
+    repeats: AtLeastOne = _question(1, "Times every step is asked.", metavar="N")
+    samples: AtLeastOne | None = _question(
+        None, "Number of replies to each call of a step; its predictions vote.", metavar="N"
+    )
+    vote: Literal["majority", "first"] | None = _question(
+        None,
+        "Prediction that counts: that of most samples (majority, the default), or of the first "
+        "one (first; the others only measure the agreement).",
+    )
+    shuffles: AtLeastOne = _question(
+        1, "Number of shuffles of the candidates to ask about (tournaments).", metavar="N"
+    )
+
+    invalid: Literal["exclude", "fail"] = _scoring(
+        "exclude",
+        "Rows without a possible answer: excluded from the headline, or counted as failures.",
+    )
+    unattempted: Literal["exclude", "fail"] = _scoring(
+        "exclude", "Steps without an answer yet: excluded, or counted as failures."
+    )
+    exclude_status: tuple[Status, ...] = _scoring(
+        (), "Exclude steps that ended with this status; may be repeated, and the result says so."
+    )
+
+    out: PathText | None = _running(
+        None, "Run directory. Default: runs/<name made from the settings>.", short="-o"
+    )
+    concurrency: AtLeastOne | None = _running(
+        None,
+        "Maximum number of calls in flight. Default: the adapter's.",
+        metavar="N",
+        of="adapter",
+        only="hosted",
+    )
+    timeout_s: Annotated[float, Meta(ge=0.1)] = _running(
+        120.0,
+        "Timeout of a call in seconds, after which it is retried. Default on flex: 900.",
+        metavar="SECONDS",
+        of="adapter",
+        only="hosted",
+    )
+    tier: tuple[Tier, ...] = _running(
+        (),
+        "Tier of the provider that calls are served on, at its price: default, flex (cheaper, when "
+        "there is room), priority, or batch (cheaper, within a day). flex,default falls back when "
+        "flex has had no room for as long as calls are tried. Default: the provider's choice.",
+        parse=values.tiers,
+        metavar="TIER[,TIER]",
+        only="hosted",
+    )
+    wait: bool = _running(
+        False,
+        "With --tier batch: wait until everything is answered, instead of ending with exit code 3.",
+    )
+    queue_tokens: AtLeastOne | None = _running(
+        None,
+        "With --tier batch: prompt tokens that the provider lets wait at a time. Default: what it "
+        "is known to allow.",
+        metavar="N",
+    )
+    attempts: AtLeastOne | None = _running(
+        None,
+        "Maximum attempts per call. Default: 8; on flex 40.",
+        metavar="N",
+        only="hosted",
+    )
+    patience_s: Annotated[float, Meta(ge=0)] | None = _running(
+        None,
+        "Maximum retry time per call, in seconds. Default: 300; on flex 3,600.",
+        metavar="SECONDS",
+        only="hosted",
+    )
+    max_cost: Annotated[float, Meta(ge=0)] | None = _running(
+        None, "US dollars the run may cost; never exceeded.", metavar="DOLLARS"
+    )
+    prices: PathText | None = _running(None, "File with prices that replace the built-in list.")
+    yes: bool = _running(False, "Spend money without asking first.", short="-y")
+    score_failures: bool = _running(
+        False,
+        "Score steps without an answer as zero and go on: those whose calls failed, and those that "
+        "would stop the run (empty, refused or too long, all alike).",
+    )
+    skip_bad_rows: bool = _running(
+        False,
+        "Count rows that cannot be read as invalid, instead of stopping at the first. Every "
+        "screenshot is then decoded once more, to find the broken ones.",
+    )
+    cache: bool | None = _running(
+        None,
+        "Reuse the replies of other runs to identical requests. Default: only where it is known "
+        "which weights answer (models on this machine, and the providers' own addresses). At other "
+        "addresses --cache reuses those of the model that the server names now.",
+    )
+    picture_cache: Annotated[float, Meta(ge=0)] = _running(
+        0.0,
+        "Gigabytes of prepared pictures to keep on disk for other runs.",
+        metavar="GB",
+        only="hosted",
+    )
+    cache_dir: PathText | None = _running(
+        None, "Folder of the reply cache, and of prepared pictures."
+    )
+    workers: AtLeastOne | None = _running(
+        None, "Number of processes that prepare pictures.", metavar="N"
+    )
+    preflight: bool = _running(True, "Make one call before the first step, to catch mistakes.")
+    progress: Literal["auto", "bar", "plain", "off"] = _running(
+        "auto", "Progress display; auto: a bar on a terminal."
+    )
+    redo: tuple[Redoable, ...] = _running(
+        (),
+        "Make a new run that takes over the lines of another, and asks its steps with this status "
+        "again with a higher token limit; may be repeated.",
+    )
+    redo_from: PathText | None = _running(
+        None,
+        "With --redo: run that is taken over. Default: the one that the other settings name.",
+        metavar="RUN",
+    )
+    repair: bool = _running(
+        False, "Set aside the lines of a run that are damaged, and ask their steps again."
+    )
+    with_server: str | None = _running(
+        None,
+        "Command that serves the model, started for the run and ended with it: 'vllm serve {model} "
+        "--port {port}'.",
+        metavar="COMMAND",
+        only="hosted",
+    )
+    serve_timeout: Annotated[float, Meta(ge=1)] = _running(
+        1800.0,
+        "With --with-server: seconds that the server may take until it answers.",
+        metavar="SECONDS",
+        only="hosted",
+    )
+    track: tuple[str, ...] = _running(
+        (),
+        "Experiment tracker to log to: trackio, wandb, or your own; NAME:PROJECT "
+        "names a project there. May be repeated.",
+        metavar="NAME[:PROJECT]",
+    )
+    judge: tuple[str, ...] = _running(
+        (),
+        "Model that judges each finished unit, by the benchmark's method or another one; the "
+        "judgement is a run in RUN/judgments/. May be repeated; METHOD.base_url=URL and the like "
+        "are settings of that judge alone.",
+        metavar="[METHOD=]MODEL",
+    )
+
     given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The names of the settings that the user gave, as opposed to those left at their defaults."""
 
@@ -48,32 +286,44 @@ class CoreSettings(RunningSettings, ScoringSettings, QuestionSettings, DataSetti
         return max(self.repeats, self.shuffles)
 
 
-def _composed() -> type[CoreSettings]:
-    """Return the class of the core's settings and those of every leaf that is installed.
+@dataclass(frozen=True, kw_only=True)
+class ShortForms:
+    """Options of benchmarks and protocols that have an option of the command line, too."""
 
-    Raises `UnknownName` for a leaf that cannot be loaded, and for a setting that two declare.
-    """
-    leaves: list[type[LeafSettings]] = []
-    known = {one.name for one in fields(CoreSettings)}
-    for name in LEAVES.names():
-        try:
-            leaf = LEAVES.get(name)
-        except NotInstalled:
-            continue
-        own = {one.name for one in fields(leaf)}
-        if twice := sorted(own & known):
-            raise UnknownName(f"settings '{name}' declare '{twice[0]}', which is declared already")
-        known |= own
-        leaves.append(leaf)
-    names = {"__module__": __name__, "__doc__": CoreSettings.__doc__}
-    bases = (*reversed(leaves), CoreSettings)
-    made: type[CoreSettings] = make_dataclass(
-        "Settings", (), bases=bases, namespace=names, frozen=True, kw_only=True
+    distractors: AtLeastZero = _question(
+        20, "Negative candidates listed with the positive.", short="-k", of="benchmark"
     )
-    return made
+    ranker: PathText | None = _question(
+        None,
+        "Ranker of the candidates: lexical, another registered one, or a file of ranks.",
+        of="benchmark",
+    )
+    image_policy: str | None = _question(
+        None,
+        "Part of the screenshot to show. One of full, viewport, tiles, candidates, none, "
+        "oracle-target. Default: the protocol's.",
+        of="benchmark",
+    )
+    history: AtLeastZero | str | None = _question(
+        None,
+        "Earlier steps shown: all, none or K actions; more with +thoughts, +pictures:K or "
+        "+turns:K. Default: the protocol's.",
+        parse=values.history,
+        metavar="all|none|K",
+        of="protocol",
+    )
+    f1: F1Variant = _scoring(
+        "mind2web", "Variant of operation F1 in the headline; all are stored.", of="benchmark"
+    )
+    rule: str | None = _scoring(
+        None,
+        "Published rule of the headline (docs/screen-steps.md). Default: that of the set.",
+        metavar="NAME",
+        of="benchmark",
+    )
 
 
-if TYPE_CHECKING:
-    Settings = CoreSettings
-else:
-    Settings = _composed()
+def short_form(name: str) -> Any:
+    """Declare an option as its short form is declared."""
+    one = ShortForms.__dataclass_fields__[name]
+    return field(default=one.default, metadata={**one.metadata, "of": ""})

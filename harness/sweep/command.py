@@ -27,7 +27,6 @@ from harness.planning.plan import plan_run
 from harness.planning.spending import CONFIRM_FROM
 from harness.printing import say, terminal
 from harness.runs.lock import lock_run
-from harness.serve import ServerSettings
 from harness.serve.server import SHARED, ModelServer
 from harness.session.display import Display
 from harness.session.observers import open_observers
@@ -212,7 +211,7 @@ def _server(served: tuple[str, str] | None, first: Planned, folder: Path) -> Ite
         yield
         return
     command, model = served
-    timeout_s = ServerSettings.of(first.cell.settings).serve_timeout
+    timeout_s = first.cell.settings.serve_timeout
     server = ModelServer(command, model, timeout_s=timeout_s)
     name = re.sub(r"[^\w.-]+", "-", model).strip("-.")[-60:]
     try:

@@ -16,18 +16,17 @@ from harness.errors import UserError
 from harness.settings import (
     SETTINGS,
     SEVERAL,
-    UNDER,
     Settings,
     allow_code,
+    folded,
     read_settings,
-    unfolded,
     unknown,
 )
 
 MOST_CELLS = 10_000
 FOR_ALL = ("out", "max_cost")
 """Settings of the whole sweep: the folder of its runs, and what they may cost together."""
-FOR_ONE = ("redo", "from", "repair")
+FOR_ONE = ("redo", "redo_from", "repair")
 """Keys of settings that are for one run at a time."""
 
 Values = Mapping[str, Sequence[Any]]
@@ -127,7 +126,9 @@ def _combined(values: Values, given: Values) -> Iterator[dict[str, Any]]:
     """
     if "model" not in {**values, **given}:
         raise ValueError("it names no model")
-    columns = {(n, "file"): v for n, v in values.items() if n not in given or UNDER[n]}
+    columns = {
+        (n, "file"): v for n, v in values.items() if n not in given or SETTINGS[n].holds_pairs
+    }
     columns |= {(n, "given"): v for n, v in given.items()}
     if (number := math.prod(map(len, columns.values()))) > MOST_CELLS:
         raise ValueError(f"{number:,} runs are more than {MOST_CELLS:,}")
@@ -136,7 +137,7 @@ def _combined(values: Values, given: Values) -> Iterator[dict[str, Any]]:
         parts: dict[str, dict[str, Any]] = {"file": {}, "given": {}}
         for (name, part), value in zip(order, chosen, strict=True):
             parts[part][name] = value
-        yield over(unfolded(parts["file"]), unfolded(parts["given"]))
+        yield over(folded(parts["file"]), folded(parts["given"]))
 
 
 def _cells(options: Sequence[dict[str, Any]], source: str) -> Iterator[Cell]:
@@ -167,14 +168,17 @@ def _shown(options: Mapping[str, Any]) -> dict[str, str]:
     for name, value in options.items():
         setting = SETTINGS[name]
         if setting.holds_pairs:
-            pairs = masked(dict(setting.read(value)))
-            value = [f"{key}={one}" for key, one in pairs.items()]
-        items = value if isinstance(value, (list, tuple)) else [value]
-        texts = [str(item).lower() if isinstance(item, bool) else str(item) for item in items]
-        shown[name] = ",".join(texts)
+            shown |= {k: _text(v) for k, v in masked(dict(setting.read(value))).items()}
+        else:
+            shown[name] = _text(value)
     return shown
+
+
+def _text(value: object) -> str:
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return ",".join(str(one).lower() if isinstance(one, bool) else str(one) for one in items)
 
 
 def _key(name: str) -> str:
     """Return a setting as a file writes it."""
-    return SETTINGS[name].key.replace("_", "-")
+    return (SETTINGS[name].key if name in SETTINGS else name).replace("_", "-")

@@ -13,7 +13,6 @@ from harness.errors import UserError, WithoutEffect
 from harness.planning.estimate import Estimate, estimate
 from harness.planning.plan import Plan, plan_run
 from harness.planning.spending import check_cost_limit
-from harness.serve import ServerSettings
 from harness.session.observers import SessionObserver, open_observers
 from harness.settings import written
 from harness.sweep.matrix import Cell
@@ -85,7 +84,7 @@ def plan_cells(
             agreed = cell.settings.yes and max_cost is None
             paid = plan.spends and not agreed and standing.state != "complete"
             found = estimate(plan) if estimates and (paid or not asks) else None
-            command = ServerSettings.of(plan.settings).with_server
+            command = plan.settings.with_server
             planned[plan.directory] = Planned(
                 cell,
                 plan.directory,
@@ -129,7 +128,8 @@ def _fitting(
             fewer = cell.without(error.setting, error.key)
             if fewer is None or left_out is None:
                 raise
-            option = f"{written(error.setting)} {error.key}".strip()
+            owner = error.setting.removesuffix("_option") if error.key else ""
+            option = written(error.key or error.setting, owner)
             left_out.setdefault(option, {})[cell.label] = error
             cell = fewer
 

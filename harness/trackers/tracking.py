@@ -17,7 +17,6 @@ from harness.session.reply_limit import UNUSABLE, reply_kinds
 from harness.session.summary import GROWTH, RunningScores, tokens_and_cost
 from harness.settings import Settings, public
 from harness.tables.results import POOLED
-from harness.trackers import TrackerSettings
 from harness.trackers.config import open_trackers
 from harness.trackers.contract import Ending, Feed, Point
 from parsers import Results
@@ -47,7 +46,7 @@ class Tracking(SessionObserver):
         `given` has trackers of the caller, by the name that stands for them in `settings.track`;
         `say` prints a line for the user. Raises `UserError` as `open_trackers`.
         """
-        trackers = open_trackers(TrackerSettings.of(settings).track, given)
+        trackers = open_trackers(settings.track, given)
         self._feeds = [Feed(name, one, say, END_S) for name, one in trackers.items()]
         self._running = RunningScores(settings)
         self._plan: Plan | None = None

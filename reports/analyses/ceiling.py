@@ -193,7 +193,7 @@ def _check(recall: float | Mapping[str, float] | None) -> None:
 
 
 def _notes(label: str, run: Run, valid: Sequence[StepUnit]) -> Iterator[str]:
-    policy = run.manifest.config.get("image_policy")
+    policy = run.manifest.chosen.get("image_policy")
     if not any(record.pictures for record in valid):
         yield f"{label} sent no picture (image policy {policy})."
         return

@@ -26,7 +26,7 @@ from reports.analyses.units import (
 from reports.grid import Field
 from reports.load import RunLike
 
-MODEL = ("model", "base_url", "adapter_options")
+MODEL = ("model", "base_url", "adapter_option")
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:
@@ -75,7 +75,7 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         analysed.notes += _checks(model, units, others, declared)
         before: Values | None = None
         for number, label, run in numbered:
-            own, config = units[label], run.manifest.config
+            own, config = units[label], run.manifest.chosen
             record: dict[str, Any] = {
                 "model": model,
                 "run": label,
@@ -103,7 +103,7 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
 
 
 def _number(label: str, run: Run) -> int:
-    number = run.manifest.config.get("distractors")
+    number = run.manifest.chosen.get("distractors")
     if not isinstance(number, int):
         raise RunError(f"{label} does not say how many distractors it has")
     return number

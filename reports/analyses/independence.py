@@ -156,7 +156,7 @@ def complete_trials(run: Run, measure: Measure) -> tuple[list[Trial], int]:
         if len(records) < length or any(not r.settled or r.scores is None for r in valid):
             left_out += 1
         else:
-            won = tuple(measured(one, measure, run.manifest.config) == 1 for one in valid)
+            won = tuple(measured(one, measure, run.manifest.chosen) == 1 for one in valid)
             trials.append(Trial(parent, valid, won))
     return trials, left_out
 

@@ -71,7 +71,7 @@ def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
     place = reports_of(seeing).part("place")
     return analysed.frame(
         [
-            _record(group, measure, members, seeing.manifest.config, declared)
+            _record(group, measure, members, seeing.manifest.chosen, declared)
             for group, members in _groups(list(zip(*units.values(), strict=True)), declared, place)
             for measure in declared.in_tables
         ],
@@ -88,7 +88,7 @@ def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
 
 
 def _policy(run: Run) -> str:
-    return str(run.manifest.config.get("image_policy"))
+    return str(run.manifest.chosen.get("image_policy"))
 
 
 def _groups(

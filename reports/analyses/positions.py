@@ -137,7 +137,7 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
 
 def _not_drawn(run: Run, steps: Sequence[StepUnit]) -> str:
     """Why the order of a run's lists is not random; "" if it is."""
-    source = run.manifest.config.get("candidates", "snapshot")
+    source = run.manifest.chosen.get("candidates", "snapshot")
     if source == "ranker":
         return "its candidates come in the order of a ranker"
     if source == "all":
@@ -205,7 +205,7 @@ def place_test(picks: Sequence[Pick], wrong: bool) -> PlaceTest | None:
 
 
 def _places(run: Run, steps: Sequence[StepUnit], picks: Sequence[Pick]) -> Iterable[dict[str, Any]]:
-    declared, config = run.manifest.declaration, run.manifest.config
+    declared, config = run.manifest.declaration, run.manifest.chosen
     measure = choice_measure(declared)
     parents = [pick.parent for pick in picks]
     wrong = [pick for pick in picks if pick.chosen != pick.right]

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.runs import Run, RunError
-from harness.settings import SETTINGS
-from reports.comparability import row_of
+from reports.comparability import OF_PROTOCOL, row_of
 from reports.settings import Setting, compare
 
 IDENTITY = ("model", "base_url", "model.provider", "model.revision")
@@ -95,10 +94,9 @@ def check_comparable(
 
 def _of_one_protocol(name: str) -> bool:
     """Return True if only some protocols have the setting: its absence is then not a difference."""
-    if name.startswith("protocol_options."):
+    if name.startswith("protocol_option."):
         return True
-    known = SETTINGS.get(name)
-    return known is not None and known.fills == "protocol" and not row_of(name).ranked
+    return name in OF_PROTOCOL and not row_of(name).ranked
 
 
 def _is_compared(name: str) -> bool:

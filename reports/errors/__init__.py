@@ -187,7 +187,7 @@ class UnitErrors:
         Without `pages`, no data beyond the run's own are read. Raises `RunError` for lines that
         cannot be read.
         """
-        declared, config = run.manifest.declaration, run.manifest.config
+        declared, config = run.manifest.declaration, run.manifest.chosen
         return [self.refined(run, one, by_outcome(one, declared, config)) for one in records]
 
     def refined(self, run: Run, record: Unit[Any], found: UnitError) -> UnitError:

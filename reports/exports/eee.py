@@ -156,7 +156,7 @@ def uuid_of(run: Run) -> uuid.UUID:
 
 def _result(run: Run, result: Result, part: str | None) -> dict[str, Any]:
     """Return the record of a measure on a split; `part` is what the run has of the split."""
-    config, measure, average = run.manifest.config, result.measure, result.average
+    config, measure, average = run.manifest.chosen, result.measure, result.average
     meaning = f"{measure.meaning or measure.head}, {facts.average_text(run, result)}"
     named = run.name, result.split, measure.result, average or "parents", result.line
     kind = "pass_rate" if measure.all_of else "accuracy" if measure.binary else measure.name

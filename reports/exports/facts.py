@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from harness.runs import Run
-from harness.settings import OF_MODEL, SETTINGS, Setting, without_places
+from harness.settings import FIELDS, OF_MODEL, SETTINGS, Setting, without_places, written
 from harness.tables import clean
 from harness.tables.results import mean_text, parents_text
+from reports.comparability import declared
 from reports.exports import ExportError
 from reports.settings import heading, settings_of
 
@@ -111,17 +112,36 @@ def command_of(config: Mapping[str, Any], *, data: object = None) -> str:
     """
     words = ["vlm-eval", "run"]
     for name, setting in SETTINGS.items():
-        value = config.get(name)
+        if name not in FIELDS:
+            continue
+        value: Any = config.get(name)
         chosen = name in ALWAYS or not _is_default(setting, value)
         if not chosen or name in config.get(OF_MODEL, ()):
             continue
-        if setting.is_switch and not setting.under:
+        if setting.is_switch:
             words.append(setting.option if value else setting.option.replace("--", "--no-", 1))
             continue
+        if name in ("benchmark_option", "protocol_option"):
+            words += _of_owner(name.removesuffix("_option"), value, config.get(OF_MODEL, ()))
+            continue
         for text in _texts(setting, value):
-            assigned = (setting.under, f"{setting.key}={text}")
-            words += assigned if setting.under else (setting.option, text)
+            words += (setting.option, text)
     return shlex.join([*words, "--data", "FOLDER"] if data else words)
+
+
+def _of_owner(owner: str, options: Mapping[str, Any], usual: Collection[str]) -> list[str]:
+    """Return the options of a benchmark or protocol as words, those of their defaults left out."""
+    words = list[str]()
+    for key, value in options.items():
+        known = declared(key)
+        if value is None or key in usual or (known is not None and value == known.default):
+            continue
+        listed = value if isinstance(value, list) else [value]
+        text = ",".join(public_text(key, one) for one in listed)
+        option = written(key, owner)
+        words += option.split() if " " in option else [option]
+        words[-1:] = [f"{words[-1]}={text}"] if " " in option else [option, text]
+    return words
 
 
 def _is_default(setting: Setting, value: Any) -> bool:

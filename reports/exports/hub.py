@@ -142,9 +142,9 @@ def _notes(run: Run, result: Result, part: str) -> str:
     declared = run.manifest.declaration
     interval = result.interval
     ends = bounds(interval.low, interval.high) if interval else ""
-    shows_answer = str(run.manifest.config.get("image_policy") or "").startswith("oracle-")
+    shows_answer = str(run.manifest.chosen.get("image_policy") or "").startswith("oracle-")
     counted = f"{result.units} {declared.units} of {result.parents} {declared.innermost.many}"
-    if run.manifest.config.get("repeats", 1) != 1:
+    if run.manifest.chosen.get("repeats", 1) != 1:
         counted += ", repeats included"
     parts = [
         f"{LIBRARY} {version_of(run)}",

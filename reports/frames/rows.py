@@ -11,10 +11,11 @@ from typing import Literal, get_args
 import pandas as pd
 
 from harness.runs import Manifest, Run, RunError
-from harness.settings import SETTINGS
+from harness.settings import written
 from parsers import AggregationRules, Declaration, Measure, Results, ScoredUnit, Status, results
 from parsers.counting import Trial
 from parsers.declaration import SPLIT
+from reports.comparability import row_of
 from reports.frames.steps import steps_frame
 from reports.frames.units import plain_values
 from reports.load import RunLike, open_runs
@@ -162,18 +163,18 @@ def _rows(
 
 def _decided_again(label: str, run: Run, variant: str) -> tuple[Measure, ...]:
     """Return the measures that another variant than the run's decides again."""
-    declared, config = run.manifest.declaration, run.manifest.config
+    declared, config = run.manifest.declaration, run.manifest.chosen
     setting = next((one.setting for one in declared.measures if one.variants), "")
     if config.get(setting, variant) == variant:
         return ()
     again = tuple(measure for measure in declared.of_units if measure.needs)
     for rule in {measure.rule for measure in again if measure.rule}:
-        usual, value = SETTINGS[rule].default, config.get(rule)
+        usual, value = row_of(rule).usual, config.get(rule)
         if value not in (None, usual):
             raise RunError(
                 f"{label} was scored with {rule} {value}, which depends on the variant: score it "
                 f"again with vlm-eval score {shlex.quote(str(run.path))} "
-                f"{SETTINGS[setting].written(variant)}"
+                f"{written(setting, 'benchmark')} {variant}"
             )
     return again
 
@@ -187,7 +188,7 @@ def _rules(
     setting = varied.setting if varied else ""
     if variant and varied is None:
         raise RunError(f"{label} has no measure with variants: leave out {variant}")
-    variant = variant or manifest.config.get(setting) or known[0]
+    variant = variant or manifest.chosen.get(setting) or known[0]
     rule = invalid or manifest.config.get("invalid") or "exclude"
     if variant not in known:
         raise RunError(f"{label} has an unknown variant of {varied and varied.name}: {variant!r}")
@@ -197,7 +198,7 @@ def _rules(
         raise RunError(
             f"{label} cannot take {cluster!r} as clusters, only {', '.join(declared.clusters)}"
         )
-    excluded = manifest.config.get("exclude_statuses") or ()
+    excluded = manifest.config.get("exclude_status") or ()
     statuses = excluded if isinstance(excluded, list | tuple) else [excluded]
     if not all(one in [status.value for status in Status] for one in statuses):
         raise RunError(f"{label} leaves out an unknown status: {', '.join(map(str, statuses))}")

@@ -16,7 +16,7 @@ import pandas as pd
 from harness.runs import Run
 from harness.settings import SETTINGS
 from parsers.declaration import SPLIT
-from reports.comparability import CANDIDATES, POPULATION, row_of
+from reports.comparability import CANDIDATES, OF_PROTOCOL, POPULATION, TABLE, row_of
 from reports.frames.steps import steps_frame
 from reports.kind import reports_of
 from reports.settings import Setting as Value
@@ -52,8 +52,9 @@ def setting_keys() -> tuple[str, ...]:
     """Return the settings that are keys by their own names."""
     return tuple(
         name
-        for name, setting in SETTINGS.items()
-        if setting.recorded != "never" and not ((row := row_of(name)).ranked or row.key)
+        for name in dict.fromkeys((*SETTINGS, *TABLE))
+        if (name in TABLE or SETTINGS[name].identity)
+        and not ((row := row_of(name)).ranked or row.key)
     )
 
 
@@ -81,7 +82,7 @@ def keys_of(
     }
     for name in setting_keys():
         value: object = values.get(name)
-        if value is None and SETTINGS[name].fills != "protocol":
+        if value is None and name not in OF_PROTOCOL:
             value = row_of(name).usual
         if value not in (None, ()):
             keys[name] = text_of(value)
@@ -105,7 +106,7 @@ def population_of(run: Run, steps: pd.DataFrame, within: tuple[str, str] | None 
     one_parent = within is not None and within[0] != SPLIT
     declared = getattr(run.benchmark, "sizes", ())
     if not declared:
-        filtered = any(config.get(setting) for setting in _filters())
+        filtered = any(run.manifest.chosen.get(name) for name in _filters())
         return part if filtered else name if run.complete else finished
     declaration = run.manifest.declaration
     parent, unit = declaration.innermost.column, declaration.id_column
@@ -130,8 +131,8 @@ def _whole(size: Any, counts: tuple[int, int], one_parent: bool) -> tuple[int, i
 
 def _filters() -> list[str]:
     """Return the settings that choose among the rows of splits."""
-    whole = ("benchmark", "splits")
-    return [name for name in SETTINGS if row_of(name).key == POPULATION and name not in whole]
+    whole = ("benchmark", "split", "benchmark_option")
+    return [name for name in TABLE if row_of(name).key == POPULATION and name not in whole]
 
 
 def text_of(value: object) -> str:

@@ -9,11 +9,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from harness.runs import Run
-from harness.settings import SETTINGS
 from harness.tables.results import average_of
 from parsers import Average
 from parsers.declaration import SPLIT
-from reports.comparability import row_of
+from reports.comparability import OF_PROTOCOL, row_of
 from reports.frames.steps import steps_frame
 from reports.published.keys import ANY, UNSTATED, Keys, keys_of, setting_keys, text_of
 from reports.published.source import Published, key_names
@@ -111,7 +110,7 @@ def _alike(name: str, value: str | None, stated: str | None, needed: bool) -> bo
     if needed or stated is not None:
         return value == stated and stated != UNSTATED
     # Left to the protocol, and its default is not known here.
-    open_to_all = SETTINGS[name].fills == "protocol" and row_of(name).usual is None
+    open_to_all = name in OF_PROTOCOL and row_of(name).usual is None
     return value is None or open_to_all or value == usual_text(name)
 
 

@@ -47,9 +47,9 @@ import msgspec
 
 from adapters.decoding import convert_to
 from adapters.input_files import utf8_bytes
-from harness.settings import SETTINGS
 from parsers import Declaration
 from parsers.declaration import Average
+from reports.comparability import declared
 from reports.published.keys import ANY, AVERAGE, UNSTATED, Keys, setting_keys, text_of
 
 FOLDER = Path(__file__).parent
@@ -282,8 +282,8 @@ def _check_keys(keys: Keys, where: str, file: _File) -> None:
             continue
         known = name != AVERAGE or value in get_args(Average)
         _require(known, f"{where} has an unknown average: {value!r}")
-        if name in setting_keys():
+        if name in setting_keys() and (known := declared(name)):
             try:
-                SETTINGS[name].read(value)
+                known.read(value)
             except ValueError as error:
                 raise PublishedError(f"{where} has a wrong value of {name}: {error}") from error

@@ -83,12 +83,12 @@ def _carry_out(
     words = [*_without(declared, _parsed(run, context, name, added)), *added]
     with _parsed(run, context, name, words) as started:
         usual, chosen = values_of(_parsed(run, context, name, declared)), values_of(started)
-        splits = chosen["splits"]
-        if splits != usual["splits"] and len(splits) == 1:
+        splits = chosen["--split"]
+        if splits != usual["--split"] and len(splits) == 1:
             one = one.on(splits[0])
-            usual["splits"] = splits if one.measured_on == splits[0] else usual["splits"]
+            usual["--split"] = splits if one.measured_on == splits[0] else usual["--split"]
         changed = _changed(chosen, usual)
-        model = chosen["model"]
+        model = chosen["--model"]
         for line in heading(one, (name, *words), changed):
             say(line)
         for command in one.needs.prepare:
@@ -99,7 +99,7 @@ def _carry_out(
     directory = Path(started.params["out"])
     if dry_run or not (directory / "manifest.json").is_file() or not is_begun(directory):
         return int(code or 0)
-    another = "" if model == usual["model"] else f"{model}, given on the command line"
+    another = "" if model == usual["--model"] else f"{model}, given on the command line"
     grid = outcome_grid(outcome_of(one, directory, changed, another))
     note = guarding_notes([directory])
     say("\n" + render(grid, width=terminal_width(), note=note), nl=False)
@@ -125,7 +125,7 @@ def _parsed(
 def _without(declared: Sequence[str], added: click.Context) -> list[str]:
     """Remove options that the user gives, and that can be given several times, from the declared
     ones: they would add up."""
-    from harness.settings import SETTINGS, SEVERAL, UNDER
+    from harness.settings import SETTINGS, SEVERAL
     from reports.reproductions.words import grouped
 
     given = [
@@ -134,11 +134,11 @@ def _without(declared: Sequence[str], added: click.Context) -> list[str]:
         if (setting.repeatable or name in SEVERAL)
         and added.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
-    replaced = {o for one in given if not UNDER[one.name] for o in (one.option, one.short)}
+    replaced = {o for one in given if not one.holds_pairs for o in (one.option, one.short)}
     keys = {
         (one.option, _key(text))
         for one in given
-        if UNDER[one.name]
+        if one.holds_pairs
         for text in added.params[one.name]
     }
     return [
@@ -154,22 +154,31 @@ def _key(pair: str) -> str:
 
 
 def values_of(started: click.Context) -> dict[str, Any]:
-    """Return the parameters of a command, with settings under other options by their names."""
-    from harness.settings import SETTINGS, unfolded
+    """Return what a command was given that changes results, as it is written: `--split`."""
+    from harness.commands.options import read_options
+    from harness.settings import FIELDS, SETTINGS, written
 
-    given = unfolded({name: started.params[name] for name in SETTINGS if name in started.params})
-    defaults = {name: setting.default for name, setting in SETTINGS.items()}
-    return defaults | {name: SETTINGS[name].read(value) for name, value in given.items()}
+    with started.scope(cleanup=False):
+        settings = read_options()
+    found: dict[str, Any] = {}
+    for name in SETTINGS:
+        if name not in FIELDS or name == "data" or SETTINGS[name].group == "Running":
+            continue
+        value = getattr(settings, name)
+        if name.endswith("_option"):
+            owner = name.removesuffix("_option")
+            found |= {written(key, owner): one for key, one in value}
+        else:
+            found[SETTINGS[name].option] = value
+    return found
 
 
-def _changed(params: Mapping[str, Any], usual: Mapping[str, Any]) -> tuple[str, ...]:
-    """List the settings that change results and differ from the declared ones, as options."""
-    from harness.settings import SETTINGS
-
+def _changed(chosen: Mapping[str, Any], usual: Mapping[str, Any]) -> tuple[str, ...]:
+    """List what changes results and differs from what is declared."""
     return tuple(
-        f"{setting.written(_text(params[name]))} (declared: {_text(usual[name])})"
-        for name, setting in SETTINGS.items()
-        if setting.about != "session" and name != "data" and params[name] != usual[name]
+        f"{option} {_text(chosen.get(option))} (declared: {_text(usual.get(option))})"
+        for option in dict.fromkeys((*chosen, *usual))
+        if chosen.get(option) != usual.get(option)
     )
 
 

@@ -115,7 +115,7 @@ def collect(runs: Mapping[str, Run], classes: Mapping[tuple[str, str, int], str]
         places = {repeat: len(points.lanes) + i for i, repeat in enumerate(repeats)}
         named = len(repeats) > 1
         points.lanes += [Lane(f"{label} #{r + 1}" if named else label, label, r) for r in repeats]
-        outcome_of = _outcomes(points, run.manifest.config)
+        outcome_of = _outcomes(points, run.manifest.chosen)
         for record in records:
             point = units.get(record.unit_id)
             if point is None:

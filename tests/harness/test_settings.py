@@ -23,10 +23,10 @@ from harness.settings import (
 def test_settings_go_by_the_names_of_fields_and_of_options() -> None:
     by_option = read_settings({"split": ["test_task"], "timeout": "5", "adapter_option": "a=b"})
     by_field = read_settings(
-        {"splits": ["test_task"], "timeout_s": 5, "adapter_options": {"a": "b"}}
+        {"splits": ["test_task"], "timeout_s": 5, "adapter_option": {"a": "b"}}
     )
     assert by_option == by_field
-    assert by_option.given == {"splits", "timeout_s", "adapter_options"}
+    assert by_option.given == {"splits", "timeout_s", "adapter_option"}
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_settings_that_hold_places_or_secrets_are_left_out_at_any_depth() -> Non
         "model": "openai:m",
         "base_url": "http://me",
         "roles": {"planner": "gpt-5.4", "planner.base_url": "me:80", "planner.max_tokens": 300},
-        "adapter_options": {
+        "adapter_option": {
             "detail": "low",
             "api_key": "[masked]",
             "x_server": "me",
@@ -75,7 +75,7 @@ def test_settings_that_hold_places_or_secrets_are_left_out_at_any_depth() -> Non
     assert public(config) == {
         "model": "openai:m",
         "roles": {"planner": "gpt-5.4", "planner.max_tokens": 300},
-        "adapter_options": {"detail": "low", "extra_body": {"user": {}, "see": ["d", 3]}},
+        "adapter_option": {"detail": "low", "extra_body": {"user": {}, "see": ["d", 3]}},
         "model_info": {"settings": {"seed": 42}},
         "dataset": {"files": [{"name": "a.parquet", "sha256": "ab"}]},
         "max_tokens": [800, 300],

@@ -132,7 +132,7 @@ def test_a_local_model_is_asked_for_places_in_its_own_pixels(run: Run) -> None:
     sample = ("--benchmark", "sample-grounding", "--limit", "4")
     out = run("qwen2.5-vl", "run", *sample, "--adapter-option", "batch_size=2")
     settings = json.loads((out / "manifest.json").read_text())["config"]
-    options = settings["protocol_options"]
+    options = settings["protocol_option"]
     assert (options["form"], options["coordinates"]) == ("qwen2.5-vl", "absolute")
     lines = [json.loads(line) for line in (out / "steps.jsonl").read_text().splitlines()]
     assert len(lines) == 4 and all(line["settled"] for line in lines)

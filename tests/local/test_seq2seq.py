@@ -158,9 +158,9 @@ def test_a_run_with_end_tokens_after_pieces(
     isolate(monkeypatch, tmp_path)
     told = call(
         *("--model", f"seq2seq:{folder}", "--protocol", "mt-mindact", "-b", "mt-sample"),
-        *("--split", "dev", "--limit", "1", "--ranker", "lexical", "--top-k", "5"),
+        *("--split", "dev", "--limit", "1", "--ranker", "lexical", "--benchmark-option", "top_k=5"),
         *("--adapter-option", "end_tokens=pieces", "--protocol-option", "remembered=released"),
-        *("--candidate-option", "missed=ask", "--max-tokens", "4", "--out", "r"),
+        *("--benchmark-option", "missed=ask", "--max-tokens", "4", "--out", "r"),
     )
     assert told.code == 0, told.err
     parts = calls("r")[-1]["messages"][-1]["parts"]
@@ -215,7 +215,16 @@ def test_a_whole_run_of_the_tournament(
     isolate(monkeypatch, tmp_path)
     told = call(
         *("--model", f"seq2seq:{folder}", "--protocol", "seq2seq", *ONE_TASK),
-        *("--ranker", "lexical", "--top-k", "8", "--max-tokens", "4", "--out", "r"),
+        *(
+            "--ranker",
+            "lexical",
+            "--benchmark-option",
+            "top_k=8",
+            "--max-tokens",
+            "4",
+            "--out",
+            "r",
+        ),
     )
     assert told.code == 0, told.err
     asked = calls("r")
@@ -230,9 +239,9 @@ def test_a_whole_run_with_a_memory_that_keeps_to_the_model_s_own_tokens(
     isolate(monkeypatch, tmp_path)
     told = call(
         *("--model", f"seq2seq:{folder}", "--protocol", "mt-mindact", "-b", "mt-sample"),
-        *("--split", "dev", "--limit", "1", "--ranker", "lexical", "--top-k", "5"),
+        *("--split", "dev", "--limit", "1", "--ranker", "lexical", "--benchmark-option", "top_k=5"),
         *("--protocol-option", "total_tokens=300", "--protocol-option", "piece_tokens=90"),
-        *("--candidate-option", "missed=ask", "--max-tokens", "4", "--out", "r"),
+        *("--benchmark-option", "missed=ask", "--max-tokens", "4", "--out", "r"),
     )
     assert told.code == 0, told.err
     asked = calls("r")

@@ -32,7 +32,7 @@ def test_what_goes_with_the_protocol_is_told_once_per_protocol() -> None:
             "image_policy": {"a": "candidates", "b": "none", "c": "candidates"},
             "pictures": {"a": "candidates", "b": "none", "c": "candidates"},
             "prompts_sha256": DIGESTS,
-            "protocol_options.seed": {"a": None, "b": 42, "c": None},
+            "protocol_option.seed": {"a": None, "b": 42, "c": None},
             "seed": {"a": 1, "b": 1, "c": 2},
         }
     )
@@ -41,7 +41,7 @@ def test_what_goes_with_the_protocol_is_told_once_per_protocol() -> None:
         "differs: protocol: seeact-choice (a, c): image_policy=candidates, "
         "prompts_sha256=abababababab...",
         "differs: protocol: mindact-choice (b): image_policy=none, "
-        "prompts_sha256=cdcdcdcdcdcd..., protocol_options.seed=42",
+        "prompts_sha256=cdcdcdcdcdcd..., protocol_option.seed=42",
         "differs: seed: 1 (a, b); 2 (c)",
     ]
 
@@ -86,19 +86,19 @@ def test_what_follows_from_a_setting_is_not_told_beside_it() -> None:
 def test_every_rule_that_changes_a_number_stands_against_a_ranking() -> None:
     for name in ("none", "candidates", "history", "f1", "invalid", "point_rule", "shuffles"):
         assert name in unranked({name: {"a": "1", "b": "2"}})[0]
-    assert "protocol_options.final" in unranked({"protocol_options.final": {"a": 0, "b": 1}})[0]
+    assert "protocol_option.final" in unranked({"protocol_option.final": {"a": 0, "b": 1}})[0]
 
 
 def test_every_setting_that_changes_the_question_stands_against_a_ranking() -> None:
     # Texts and runs are told apart by their digests, and asking batches at once asks the same.
-    same = {"prompts", "history_from", "protocol_options.eager"}
+    same = {"prompts", "history_from", "protocol_option.eager"}
     asks = [
         name
         for name, setting in SETTINGS.items()
         if setting.recorded != "never"  # Others stand for settings that are recorded.
         and (setting.about in ("question", "scoring") or setting.group in ("Question", "Scoring"))
     ]
-    assert {"protocol_options", "seed", "repeats", "pixels", "image_policy"} <= set(asks)
+    assert {"protocol_option", "seed", "repeats", "pixels", "image_policy"} <= set(asks)
     for name in (*asks, *same, "max_pixels", "prompts_sha256", "ranker_sha256"):
         told = unranked({name: {"a": "1", "b": "2"}})
         assert told == [] if name in same else name in told[0]
@@ -120,7 +120,7 @@ def test_every_setting_on_record_has_a_row_and_every_row_is_of_something_on_reco
             "redone",
             "reading",
         ),
-        *("prompts_sha256", "ranker_sha256", "history_from_sha256", "protocol_options.eager"),
+        *("prompts_sha256", "ranker_sha256", "history_from_sha256", "protocol_option.eager"),
         *("benchmark_object", "protocol_class", "dataset", "dataset.files", "dataset.revision"),
     }
 

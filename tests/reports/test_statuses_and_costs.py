@@ -203,7 +203,7 @@ def test_every_table_of_an_unfinished_run_says_its_share(tmp_path: Path) -> None
 
 def test_tables_that_pass_over_the_rules_of_a_run_say_so(tmp_path: Path) -> None:
     said = "rates here are of answered valid rows"
-    rules: tuple[dict[str, Any], ...] = ({"invalid": "fail"}, {"exclude_statuses": ["refusal"]})
+    rules: tuple[dict[str, Any], ...] = ({"invalid": "fail"}, {"exclude_status": ["refusal"]})
     for name, rule in enumerate(rules):
         run = write(tmp_path / f"run{name}", worked(), setup(**rule))
         assert said in render(status_table(run)) and said in render(distractor_curve(run))

@@ -192,7 +192,7 @@ def test_rows_still_to_come_leave_no_task_success(tmp_path: Path) -> None:
 def test_rows_left_out_by_their_status_are_not_invalid(tmp_path: Path) -> None:
     # Of seven rows one is invalid; the refusal on top is left out.
     steps = [*worked(), step("D", 0, False, status=Status.REFUSAL)]
-    run = write(tmp_path / "run", steps, setup(exclude_statuses=["refusal"]))
+    run = write(tmp_path / "run", steps, setup(exclude_status=["refusal"]))
     table = main_table(run)
     assert set(table["invalid"]) == {1} and set(table["excluded"]) == {1}
     assert _lines(table)["strict"]["steps"] == 8

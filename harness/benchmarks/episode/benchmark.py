@@ -18,12 +18,12 @@ from typing import Any, NoReturn, Self
 from adapters.processes import available_cpus
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
-from harness.benchmarks.episode import EpisodeSettings
+from harness.benchmarks.episode.options import EpisodeOptions
 from harness.benchmarks.episode.step_by_step import EpisodeView, StepByStep
 from harness.benchmarks.episode.task import STEPS, EpisodeDetail
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
-from harness.benchmarks.step.settings import image_policy_of, lacks_of, source_of
+from harness.benchmarks.step.settings import image_policy_of, refuse_candidates, source_of
 from harness.dialogue import Dialogue
 from harness.engine import Environment
 from harness.errors import UserError
@@ -34,7 +34,7 @@ from harness.pictures import grey, show_answers
 from harness.policies import Secret
 from harness.protocols import AskingProtocol, Source
 from harness.runs.records import Unit
-from harness.settings import ELEMENTS, EPISODES, Settings
+from harness.settings import Settings
 from harness.views import LiveView
 from parsers.settling import settled
 
@@ -47,14 +47,13 @@ class EpisodeBenchmark(Benchmark):
 
     Attributes:
         seed: the run's seed, which decides how its episodes begin.
-        first: number of episodes of a task that a run plays; None: all.
     """
 
     seed: int = 42
-    first: int | None = None
 
     View = LiveView
     Detail = EpisodeDetail
+    Options = EpisodeOptions
     protocol = "coordinates"
     pictures = True
 
@@ -80,10 +79,14 @@ class EpisodeBenchmark(Benchmark):
         return MIND2WEB_ATTRIBUTES
 
     def of_run(self, settings: Settings) -> Self:
-        episodes = EpisodeSettings.of(settings).episodes
-        return replace(self, seed=settings.seed, first=episodes)
+        return replace(self, seed=settings.seed)
 
-    def options(self) -> Mapping[str, Any]:
+    @property
+    def first(self) -> int | None:
+        episodes: int | None = self.options.episodes
+        return episodes
+
+    def opening(self) -> Mapping[str, Any]:
         """Return the values that its world is opened with. Raises `UserError`."""
         return {}
 
@@ -94,50 +97,45 @@ class EpisodeBenchmark(Benchmark):
 
     def calls(self, count: int, shows: Shows) -> dict[str, tuple[int, int]]:
         """Those of one step, and of as many as there may be."""
-        steps = EpisodeSettings.of(shows.settings).max_steps or STEPS
+        steps = self.options.max_steps or STEPS
         calls = super().calls(count, shows).items()
         return {role: (least, most * steps) for role, (least, most) in calls}
 
-    def never_has(self) -> frozenset[str]:
-        """Its pages have elements."""
-        return super().never_has() - {ELEMENTS}
-
-    def lacks(
-        self, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
-    ) -> dict[str, str]:
-        lacks = super().lacks(settings, protocol, is_policy=is_policy)
-        for feature in (ELEMENTS, EPISODES):
-            del lacks[feature]
-        sources = _sources(protocol)
-        lacks |= lacks_of(settings, protocol, is_policy=is_policy, sources=sources)
-        lacks.pop("seed", None)  # Episodes are drawn by it, whatever is offered in them.
-        return lacks
-
-    def completed(self, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
-        source = source_of(settings.candidates, protocol, _sources(protocol))
-        completed: dict[str, Any] = {"candidates": source}
+    def fitted(self, protocol: AskingProtocol, settings: Settings, *, is_policy: bool) -> Self:
+        """Its pages have elements, which are offered in view or by a ranker."""
+        if "batch" in settings.tier:
+            raise UserError(
+                "--tier batch: a live page does not wait a day for an answer; leave it out"
+            )
+        given, fitted = self.options, self
+        offered = source_of(given.candidates, protocol, _sources(protocol))
+        # Episodes are drawn by the seed, whatever is offered in them.
+        refuse_candidates(self, offered, protocol, settings, draws=True)
         if self.pictures:
-            shown = image_policy_of(settings.image_policy, settings.pixels, protocol)
-            completed["image_policy"] = shown
+            shown = image_policy_of(given.image_policy, protocol)
             if show_answers(shown):
                 raise UserError(
                     f"--image-policy {shown}: the right answer on a live page is unknown; "
                     "leave it out"
                 )
         else:
-            completed |= super().completed(settings, protocol)
-        if source == "ranker":
-            completed["top_k"] = settings.top_k or protocol.needs.top_k
-            if settings.ranker is None:
+            fitted = super().fitted(protocol, settings, is_policy=is_policy)
+            shown = fitted.options.image_policy
+        found: dict[str, Any] = {"candidates": offered, "image_policy": shown}
+        if offered == "ranker":
+            found["top_k"] = given.top_k or protocol.needs.top_k
+            if given.ranker is None:
                 raise UserError(
-                    f"'{protocol.name}' asks about the first {completed['top_k']} elements of a "
+                    f"'{protocol.name}' asks about the first {found['top_k']} elements of a "
                     "ranker: name one that ranks any page with --ranker (lexical)"
                 )
-        return completed
+        return replace(self, options=replace(given, **found))
 
-    def usual_count(self, settings: Settings) -> int:
-        """Elements of a page according to the settings; 100 if it depends on the page."""
-        return settings.top_k or 100
+    @property
+    def usual_count(self) -> int:
+        """Elements of a page according to the options; 100 if it depends on the page."""
+        count: int = self.options.top_k or 100
+        return count
 
     def predictions(self, settings: Settings) -> NoReturn:
         """Raise `UserError`: what an action leads to is known once it is played."""
@@ -155,8 +153,8 @@ class EpisodeBenchmark(Benchmark):
         return f"{text} ({unit.invalid})" if unit.invalid else text
 
     def offered(self, shows: Shows) -> str:
-        if shows.settings.candidates == "ranker":
-            return f"the first {shows.settings.top_k} of ranker {shows.settings.ranker}"
+        if self.options.candidates == "ranker":
+            return f"the first {self.options.top_k} of ranker {self.options.ranker}"
         return "every element in view"
 
     def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Ready[Any]]:
@@ -177,8 +175,8 @@ class EpisodeBenchmark(Benchmark):
 
     async def _open(self, unit: EpisodeRecord, shows: Shows) -> Environment:
         if not self._worlds:
-            count = EpisodeSettings.of(shows.settings).environments or available_cpus()
-            opened = Worlds(self.world, self.options(), count=count, limits=self.limits)
+            count = self.options.environments or available_cpus()
+            opened = Worlds(self.world, self.opening(), count=count, limits=self.limits)
             self._worlds.append(opened)
         return await self._worlds[0].open(unit.detail.asked.parameters)
 

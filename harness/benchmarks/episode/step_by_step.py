@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 from adapters.conversation import Picture
-from harness.benchmarks.episode import EpisodeSettings
 from harness.benchmarks.episode.task import EpisodeTask
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.history import PastScene
 from harness.benchmarks.step.listing import list_step
+from harness.benchmarks.step.options import StepOptions
 from harness.dialogue import (
     SCREENSHOT,
     Act,
@@ -94,7 +94,7 @@ class StepByStep:
         why it came to its `end`; `votes` adds up those for and against the actions of all steps.
         """
         episode.shown.clear()
-        limit = EpisodeSettings.of(self.shows.settings).max_steps or episode.task.max_steps
+        limit = self.shows.options.max_steps or episode.task.max_steps
         observation, seen = _seen((yield Act(None, BEGIN)))
         before: tuple[Earlier, ...] = ()
         idle, end = 0, ""
@@ -175,7 +175,7 @@ class StepByStep:
             },
             labels={"domain": "", "subdomain": ""},
             position=number - 1,
-            total=EpisodeSettings.of(self.shows.settings).max_steps or episode.task.max_steps,
+            total=self.shows.options.max_steps or episode.task.max_steps,
             goal=seen.goal,
             source=f"{episode.unit_id}, step {number}",
             detail=RowDetail(
@@ -186,7 +186,12 @@ class StepByStep:
                 negatives=candidates or page.candidates,
             ),
         )
-        question = list_step(row, self.shows, attributes=self.attributes)
+        given = self.shows.options
+        options = StepOptions(
+            candidates=given.candidates, top_k=given.top_k, image_policy=given.image_policy
+        )
+        shows = replace(self.shows, options=options)
+        question = list_step(row, shows, attributes=self.attributes)
         window = Window(seen.url, seen.title, seen.tabs, seen.tab)
         step = replace(question.view.step, before=before, page_size=seen.viewport, window=window)
         if episode.past is not None and self.shows.protocol.needs.pictures == "page":

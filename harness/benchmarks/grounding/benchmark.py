@@ -70,13 +70,11 @@ class PlaceBenchmark(Benchmark):
     def chance(self, units: Sequence[GroundingRecord]) -> Iterator[Scores]:
         return (expected(unit.detail) for unit in units)
 
-    def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
+    def footnotes(self, *, known: bool) -> Iterator[str]:
         ceiling = "the middle of every target, in the numbers of the form" if known else "unknown"
         yield f"chance: a random point, expected; ceiling: {ceiling}"
 
-    def notes(
-        self, units: Sequence[GroundingRecord], counts: Counts, settings: Settings
-    ) -> Iterator[str]:
+    def notes(self, units: Sequence[GroundingRecord], counts: Counts) -> Iterator[str]:
         shown: tuple[tuple[str, tuple[Status, ...]], ...] = (
             ("declined", (Status.NONE,)),
             ("unreadable", UNREAD),
@@ -99,7 +97,7 @@ class PlaceBenchmark(Benchmark):
             )
 
     def mistake(self, units: Sequence[GroundingRecord], settings: Settings) -> str:
-        used = dict(settings.protocol_options).get("coordinates")
+        used = dict(settings.protocol_option).get("coordinates")
         return mistaken(units, used) if used in CONVENTIONS else ""
 
 

@@ -1,7 +1,7 @@
 """Prompt packs: how a family of models is asked for a point, and how it answers.
 
 A pack is a TOML file. Those in `harness/prompts/grounding` are found by the model's name; one of
-the user's own is given with `--prompts FILE`, and may be as short as this:
+the user's own is given with `--protocol-option prompts=FILE`, and may be as short as this:
 
     name = "my-family"
     form = "point-text"

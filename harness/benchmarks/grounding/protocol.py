@@ -79,7 +79,7 @@ class Grounding(AskingProtocol):
     """Meaning of the model's numbers; None takes the declaration of its adapter or pack, and for
     policies the usual one of the form."""
     pack: str = "auto"
-    """Prompt pack; `auto` chooses by the model's name. `--prompts FILE` is the user's own pack."""
+    """Prompt pack; `auto` chooses by the model's name. The option `prompts` has the user's own."""
     refusals: Literal["offered", "unoffered"] = "unoffered"
     """True if the question says how to answer that nothing fits."""
     declines: str = "auto"
@@ -115,7 +115,7 @@ class Grounding(AskingProtocol):
         if not 0 < self.share < 1:
             raise UserError(f"zoom_share={self.share:g} is not between 0 and 1")
         if self.prompts is not None and self.pack != "auto":
-            raise UserError(f"--prompts replaces the prompt pack; leave out pack={self.pack}")
+            raise UserError(f"prompts= replaces the prompt pack; leave out pack={self.pack}")
         unknown = {*self.declines.split(",")} - {"", *DECLINES}
         if unknown and self.declines != "auto":
             raise UserError(f"declines={self.declines}: {suggestion(min(unknown), DECLINES)}")

@@ -24,7 +24,6 @@ from harness.policies import ItemPolicy, Secret
 from harness.policies.words import STOP
 from harness.protocols.contract import AskingProtocol, Needs
 from harness.runs.records import Unit
-from harness.settings import Settings
 from harness.views import PromptView
 from parsers.actions import Action
 from parsers.autowebbench import reference
@@ -159,7 +158,7 @@ class PromptBenchmark(Benchmark):
 
         return (expected(unit, scored) for unit in units)
 
-    def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
+    def footnotes(self, *, known: bool) -> Iterator[str]:
         yield "chance: a click on a random element, expected; ceiling: the right answers."
 
 

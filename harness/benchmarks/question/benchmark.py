@@ -13,7 +13,6 @@ from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.policies import ItemPolicy, Secret
 from harness.runs.records import Unit
-from harness.settings import Settings
 from harness.views import QuestionView
 from parsers.question import Asked, QuestionDetail, answered, offered
 from parsers.records import Prediction, Scores, Status
@@ -50,7 +49,7 @@ class QuestionBenchmark(Benchmark):
             found = [self.score(one, unit.detail) for one in guesses or [Prediction(Status.EMPTY)]]
             yield _mean(found)
 
-    def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
+    def footnotes(self, *, known: bool) -> Iterator[str]:
         yield "chance: a random option, and nothing where there are none; ceiling: a right answer"
 
 

@@ -19,14 +19,14 @@ from harness.benchmarks.items import Items
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.replies import PastReplies
 from harness.benchmarks.shows import Shows
+from harness.benchmarks.step.options import EarlierOptions
 from harness.errors import DataError, UserError
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import ItemPolicy, Secret, chance_for
-from harness.protocols import AskingProtocol
 from harness.question_options import History
 from harness.records import Earlier
 from harness.runs import Unit
-from harness.settings import EARLIER, RULES, Settings
+from harness.settings import Settings, short_form
 from harness.tables import counted
 from harness.views import ScreenView
 from parsers import Counts
@@ -50,12 +50,20 @@ _ACROSS, _DOWN = 0.7548776662466927, 0.5698402909980532
 _OPPOSITE_SHARE = 0.8
 
 
+@dataclass(frozen=True, kw_only=True)
+class RuleOptions(EarlierOptions):
+    """Options of a set that is judged under published rules."""
+
+    rule: str | None = short_form("rule")
+
+
 @dataclass(frozen=True)
 class ScreenBenchmark(Benchmark):
     """Recorded steps on screens, each shown whole."""
 
     View = ScreenView
     Detail = ScreenDetail
+    Options = EarlierOptions
     protocol = "screen-agent"
     pictures = whole_pictures = True
     # Half of the smallest target that Android recommends, 48 dp, at 2.5 pixels per dp.
@@ -94,14 +102,6 @@ class ScreenBenchmark(Benchmark):
                 f"(the first is {blank[0]}) have none: ask with level=high"
             )
 
-    def lacks(
-        self, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
-    ) -> dict[str, str]:
-        lacks = super().lacks(settings, protocol, is_policy=is_policy)
-        for feature in (EARLIER, RULES):
-            del lacks[feature]
-        return lacks
-
     def predictions(self, settings: Settings) -> ScreenPredictions:
         from harness.benchmarks.screen.predictions import ScreenPredictions
 
@@ -114,16 +114,14 @@ class ScreenBenchmark(Benchmark):
         drawn = points_needed(sum(_is_placed(unit.detail) for unit in units))
         return (expected(unit, self.score, drawn) for unit in units)
 
-    def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
+    def footnotes(self, *, known: bool) -> Iterator[str]:
         yield (
             "chance: a tap at a random point, expected; ceiling: the recorded action, as the form "
             "of the answers can say it"
         )
 
-    def notes(
-        self, units: Sequence[ScreenRecord], counts: Counts, settings: Settings
-    ) -> Iterator[str]:
-        yield from super().notes(units, counts, settings)
+    def notes(self, units: Sequence[ScreenRecord], counts: Counts) -> Iterator[str]:
+        yield from super().notes(units, counts)
         yield from as_published(units)
 
     def mistake(self, units: Sequence[ScreenRecord], settings: Settings) -> str:

@@ -1,7 +1,7 @@
 """Screen agent: one picture of a screen and a task, answered with the next action.
 
 The form of the answer is that of the model's family (`parsers.screen.families`); the words around
-it are this project's, or those of a file (`--prompts`). Earlier actions are shown as they were
+it are this project's, or those of a file (option `prompts`). Earlier actions are shown as they were
 recorded, in the family's form or as step sentences.
 """
 

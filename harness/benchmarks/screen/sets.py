@@ -6,16 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from harness.benchmarks.folders import Folder
 from harness.benchmarks.items import Items
 from harness.benchmarks.published import PublishedSet, Rows
-from harness.benchmarks.screen import ScreenSettings
-from harness.benchmarks.screen.benchmark import ScreenBenchmark
+from harness.benchmarks.screen.benchmark import RuleOptions, ScreenBenchmark
 from harness.errors import DataError
 from harness.runs.records import Unit
-from harness.settings import Settings
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.records import Prediction, Scores, Status
@@ -143,7 +141,6 @@ class ScreenSet(PublishedSet, ScreenBenchmark):
         rules: the rules that its steps are judged under.
         judged: the rules of splits that not all of `rules` fit, by split.
         headline: the rule of the headline, by split; the others have that of `declared`.
-        rule: the headline that a run has chosen.
         level: what the steps of a split lie in, by split; the others have that of `declared`.
         averaged: groups whose values the headline is averaged over, by split.
         stored: which side its files name in a scroll.
@@ -154,7 +151,6 @@ class ScreenSet(PublishedSet, ScreenBenchmark):
     rules: tuple[str, ...] = ("strict",)
     judged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     headline: Mapping[str, str] = field(default_factory=dict)
-    rule: str | None = None
     level: Mapping[str, Level] = field(default_factory=dict)
     averaged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     stored: Side = "content"
@@ -164,6 +160,7 @@ class ScreenSet(PublishedSet, ScreenBenchmark):
     elsewhere: str = "give its folder with --data (docs/screen-data.md says which files it holds)"
     cell_labels: tuple[str, ...] = ("action",)
     whole = "episode"
+    Options = RuleOptions
 
     def score(self, prediction: Prediction, detail: ScreenDetail) -> Scores:
         """Return the verdicts of every rule; an answer that could not be read is wrong."""
@@ -185,17 +182,13 @@ class ScreenSet(PublishedSet, ScreenBenchmark):
         opened = super().open(splits=splits, data=data)
         return replace(opened, declared=self.declared_for((splits or self.default_splits)[0]))
 
-    def of_run(self, settings: Settings) -> Self:
-        """Return the set with the rule that a run has chosen for its headline."""
-        return replace(self, rule=ScreenSettings.of(settings).rule)
-
     def declared_for(self, split: str) -> Declaration:
         """Return the declaration with the rules and the headline of a split.
 
         Raises `DataError` for a rule that the split is not judged under.
         """
         usual = self.headline.get(split, self.declared.main.name)
-        headline, rules = self.rule or usual, self.judged.get(split, self.rules)
+        headline, rules = self.options.rule or usual, self.judged.get(split, self.rules)
         if headline not in rules:
             raise DataError(
                 f"--rule {headline}: {self.name}, {split} is judged under {', '.join(rules)}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
@@ -22,6 +22,7 @@ from harness.benchmarks.step.listing import (
     offered,
     recalled,
 )
+from harness.benchmarks.step.options import StepOptions
 from harness.candidates import check_distractors
 from harness.errors import UserError
 from harness.notes import TEST_DATA_NOTE
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
 
 LONGEST = 60
 """Characters of a recorded value that a list shows."""
-Fixed = Literal["distractors", "seed", "choices", "prompts", "images"]
-"""Settings that stored data can fix: number and seed of sampled negatives, the listed choices,
-the prompts around them, and the sent images."""
 
 
 @dataclass(frozen=True)
@@ -53,25 +51,24 @@ class StepBenchmark(Benchmark):
     Attributes:
         screenshots: True if its rows have screenshots; unless True, a row without one is valid.
             None where other files may have them.
-        fixes: settings that the data fixes; options that would change them are refused.
+        stores: True if its data has the questions: prompts, choices and pictures.
         candidates: its stored choices in the words of published results; "" if none are stored.
         f1_of_written: the default variant of operation F1 for written elements; None: the usual
             default.
         declared: the measures of Mind2Web, unless it has its own.
-        rules: how its steps are scored.
     """
 
     screenshots: bool | None = True
-    fixes: frozenset[Fixed] = frozenset()
     candidates: str = ""
     f1_of_written: F1Variant | None = None
     declared: Declaration = field(default=MIND2WEB, kw_only=True)
-    rules: ScoringRules = field(default=ScoringRules(), kw_only=True)
 
     View = StepView
     Detail = StepDetail
+    Options = StepOptions
     protocol = "seeact-two-rounds"
     pictures = True
+    stores: ClassVar[bool] = False
     note = TEST_DATA_NOTE
 
     @abstractmethod
@@ -79,19 +76,20 @@ class StepBenchmark(Benchmark):
         self, *, splits: Sequence[str] | None = None, data: Path | None = None
     ) -> StepDataset: ...
 
-    def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
-        """Return the settings that the data was made with, read without opening or downloading it.
-
-        They equal `Dataset.settings`; {} if there are none.
-
-        Raises:
-            DataError: `data` cannot be read.
-        """
-        return {}
-
-    def of_run(self, settings: Settings) -> Self:
-        """Return the benchmark with the rules of scoring of a run."""
-        return replace(self, rules=scoring_rules(settings))
+    @property
+    def rules(self) -> ScoringRules:
+        """How its steps are scored."""
+        options = self.options
+        return ScoringRules(
+            variant=options.f1,
+            step_rule=options.step_rule,
+            none_zeroes_operation=options.none_zeroes_operation,
+            no_element_zeroes_operation=options.no_element_zeroes_operation,
+            wrong_element_zeroes_operation=options.wrong_element_zeroes_operation,
+            accept_mapped=options.mapped_operations,
+            bag=options.bag,
+            point_rule=options.point_rule,
+        )
 
     def score(self, prediction: Prediction, detail: Any) -> Scores:
         return score(prediction, detail.gold, self.rules)
@@ -149,7 +147,7 @@ class StepBenchmark(Benchmark):
         and letters, and that every step is ranked."""
         from harness.benchmarks.step.settings import check_history, check_letters, check_seen
 
-        steps, settings, protocol = recorded_steps(units), shows.settings, shows.protocol
+        steps, protocol = recorded_steps(units), shows.protocol
         if protocol.needs.turns and steps.whole != "conversation":
             raise UserError(
                 f"'{protocol.name}' remembers earlier turns of conversations, and "
@@ -157,11 +155,11 @@ class StepBenchmark(Benchmark):
             )
         if not steps.screenshots:
             check_seen(self.name, protocol, shows.pictures, " next to its files here")
-        check_history(self.fixes, shows)
-        drawn = settings.candidates in (None, "snapshot")
-        if drawn and steps.layout.negatives_column is not None and steps.entries:
-            check_distractors(steps.negatives(), settings.distractors)
-        check_letters(settings, protocol, self.usual_count(settings))
+        check_history(self.stores, shows)
+        drawn = self.options.distractors
+        if drawn is not None and steps.layout.negatives_column is not None and steps.entries:
+            check_distractors(steps.negatives(), drawn)
+        check_letters(self, protocol)
         _check_ranked(shows, steps.entries)
 
     def identity(self, shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
@@ -169,41 +167,22 @@ class StepBenchmark(Benchmark):
         from harness.benchmarks.step.settings import candidates_told
 
         known = super().identity(shows, roles)
-        return known if "choices" in self.fixes else {**known, **candidates_told(shows, roles)}
+        return known if self.stores else {**known, **candidates_told(shows, roles)}
 
-    # Settings of a run.
-
-    def given(self, settings: Settings) -> Settings:
-        """A snapshot fixes choices, prompts and pictures."""
-        from harness.benchmarks.step.settings import fixed
-
-        return fixed(self.fixes, self.stored_settings, settings) if self.fixes else settings
-
-    def never_has(self) -> frozenset[str]:
-        """Nothing: runs of recorded steps have all settings on record."""
-        return frozenset()
-
-    def lacks(
-        self, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
-    ) -> dict[str, str]:
+    def fitted(self, protocol: AskingProtocol, settings: Settings, *, is_policy: bool) -> Self:
         """The choice of candidates decides which options have an effect."""
-        from harness.benchmarks.step.settings import check_stored, lacks_of
-        from harness.settings import EPISODES, RULES
+        from harness.benchmarks.step.settings import fitted
 
-        check_stored(self.name, self.fixes, settings.candidates, protocol)
-        where = f"on {self.name}, which has recorded steps; leave it out"
-        return {EPISODES: where, RULES: where, **lacks_of(settings, protocol, is_policy=is_policy)}
+        found = fitted(self, protocol, settings, is_policy=is_policy)
+        return replace(self, options=replace(self.options, **found))
 
-    def completed(self, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
-        from harness.benchmarks.step.settings import completed
-
-        return completed(settings, protocol, self.screenshots, self.f1_of_written)
-
-    def usual_count(self, settings: Settings) -> int:
-        """Candidates per step according to the settings; 100 if it depends on the page."""
-        if settings.candidates == "all":
+    @property
+    def usual_count(self) -> int:
+        """Candidates per step according to the options; 100 if it depends on the page."""
+        if self.options.candidates == "all":
             return 100
-        return settings.top_k or settings.distractors + 1
+        count: int = self.options.top_k or self.options.distractors + 1
+        return count
 
     def predictions(self, settings: Settings) -> StepPredictions:
         from harness.benchmarks.step.predictions import StepPredictions
@@ -222,14 +201,14 @@ class StepBenchmark(Benchmark):
 
         return results.counts(units)
 
-    def notes(self, units: Sequence[StepUnit], counts: Counts, settings: Settings) -> Iterator[str]:
+    def notes(self, units: Sequence[StepUnit], counts: Counts) -> Iterator[str]:
         from harness.benchmarks.step import results
 
-        return results.notes(units, counts, settings.top_k)
+        return results.notes(units, counts, self.options.top_k)
 
-    def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
+    def footnotes(self, *, known: bool) -> Iterator[str]:
         exact = "exactly the recorded operation and value"
-        needed = "Op. F1 = 1" if settings.step_rule == "f1" else exact
+        needed = "Op. F1 = 1" if self.options.step_rule == "f1" else exact
         yield f"A step succeeds with the right element and {needed}."
         ceiling = (
             "the oracle, under this protocol and these rules."
@@ -251,22 +230,22 @@ class StepBenchmark(Benchmark):
 
     def offered(self, shows: Shows) -> str:
         """Where the candidates come from, and where "none of these" stands among them."""
-        none = shows.settings.none
+        none = getattr(shows.protocol, "none", None)
         return self._offered(shows) + (f", none: {none}" if none is not None else "")
 
     def _offered(self, shows: Shows) -> str:
-        settings = shows.settings
-        if {"distractors", "seed"} & self.fixes:
+        options = self.options
+        if self.stores:
             return "as stored"
         if shows.ranks is not None:
-            missed = "asked about" if settings.missed == "ask" else "zero"
+            missed = "asked about" if options.missed == "ask" else "zero"
             return (
-                f"the first {settings.top_k} of ranker {shows.ranks.name}, "
+                f"the first {options.top_k} of ranker {shows.ranks.name}, "
                 f"steps without a positive among them: {missed}"
             )
-        if settings.candidates == "all":
+        if options.candidates == "all":
             return "every candidate of the page"
-        return f"{settings.distractors} distractors, seed {settings.seed}"
+        return f"{options.distractors} distractors, seed {shows.settings.seed}"
 
 
 def _check_ranked(shows: Shows, entries: Iterable[StoredStep], which: str = "selected") -> None:
@@ -274,17 +253,3 @@ def _check_ranked(shows: Shows, entries: Iterable[StoredStep], which: str = "sel
         from harness.rankers import check_covered
 
         check_covered(shows.ranks, [entry.unit_id for entry in entries], which)
-
-
-def scoring_rules(settings: Settings) -> ScoringRules:
-    """Return the rules for scoring the prediction of a step."""
-    return ScoringRules(
-        variant=settings.f1,
-        step_rule=settings.step_rule,
-        none_zeroes_operation=settings.none_zeroes_operation,
-        no_element_zeroes_operation=settings.no_element_zeroes_operation,
-        wrong_element_zeroes_operation=settings.wrong_element_zeroes_operation,
-        accept_mapped=settings.mapped_operations,
-        bag=settings.bag,
-        point_rule=settings.point_rule,
-    )

@@ -56,7 +56,7 @@ from parsers.records import PastAction, Prediction, Status, Turn
 
 if TYPE_CHECKING:
     from harness.benchmarks.step.history import EarlierSteps, FinishedTurns, Offered
-    from harness.settings import Settings
+    from harness.benchmarks.step.options import StepOptions
 
 NOT_OFFERED = Prediction(Status.NOT_OFFERED)
 """The outcome of a step whose acceptable elements a ranker does not offer."""
@@ -111,7 +111,7 @@ def list_step(
         DataError: the page or a picture cannot be read; the message names the row.
         UserError: there are more candidates than letters.
     """
-    settings, protocol, needs = shows.settings, shows.protocol, shows.protocol.needs
+    options, protocol, needs = shows.options, shows.protocol, shows.protocol.needs
     stored, where = row.detail.stored, row.source or row.unit_id
     pictures: tuple[Picture, ...] = ()
     page: Page | None = None
@@ -124,7 +124,7 @@ def list_step(
 
     # The candidates, as they are listed.
     if stored is not None:
-        chosen, choices = _as_stored(row, stored, settings), stored.choices
+        chosen, choices = _as_stored(row, stored, options), stored.choices
         facts = choice_facts(_page(row, chosen), chosen, choices)
     else:
         page = page_of(row)
@@ -146,14 +146,14 @@ def list_step(
             # A policy without pictures reads texts even where models are not shown them.
             texts=needs.texts or shows.blind,
             descriptions=needs.descriptions,
-            ranked=settings.candidates == "ranker",
+            ranked=options.candidates == "ranker",
         )
         # Some candidate of a whole page always encloses the correct element: nothing to count.
-        page_facts = settings.candidates != "all"
+        page_facts = options.candidates != "all"
         facts = choice_facts(page, chosen, choices) if page_facts else ChoiceFacts()
 
     # The line, as far as it is known before anything is asked.
-    right = replace(row.detail, positives=accepted(row, options_of(settings))).gold
+    right = replace(row.detail, positives=accepted(row, selection(options))).gold
     unit = unlisted(row, replace(right, shown=chosen.shown))
     target = next((one.box for one in choices if one.id == chosen.shown), None)
     if page is not None and screenshot is not None and needs.pictures == "page":
@@ -171,7 +171,7 @@ def list_step(
     if screenshot is not None:
         unit = replace(unit, digests={**unit.digests, "screenshot": screenshot.digest})
         detail = replace(detail, page_size=(screenshot.width, screenshot.height))
-    unit = replace(unit, invalid=_invalid(row, chosen, settings), detail=detail, pictures=pictures)
+    unit = replace(unit, invalid=_invalid(row, chosen, options), detail=detail, pictures=pictures)
 
     # The view: the step, with what is shown of the page and of what was before.
     scene: Scene | None = None
@@ -195,40 +195,41 @@ def list_step(
         unit = replace(unit, detail=detail)
 
     gold = unit.detail.gold
-    missed = unit.invalid is None and gold.shown is None and settings.missed != "ask"
+    missed = unit.invalid is None and gold.shown is None and options.missed != "ask"
     secret = Secret(replace(gold, shown=None), gold.shown)
     return Ready(unit, StepView(step, choices), secret, sources, NOT_OFFERED if missed else None)
 
 
-def options_of(settings: Settings) -> CandidateOptions:
+def selection(options: StepOptions) -> CandidateOptions:
     """The options of the selection of candidates."""
     return CandidateOptions(
-        positives=settings.positives,
-        shown=settings.shown,
-        exclude_related=settings.exclude_related,
-        exclude_same_text=settings.exclude_same_text,
-        order=settings.order,
+        positives=options.positives,
+        shown=options.shown,
+        exclude_related=options.exclude_related,
+        exclude_same_text=options.exclude_same_text,
+        order=options.order,
     )
 
 
 def chosen_of(row: Row, page: Page, shows: Shows) -> Chosen:
     """The candidates of a row that are offered."""
-    settings, options = shows.settings, options_of(shows.settings)
-    if settings.candidates == "all":
+    given, options = shows.options, selection(shows.options)
+    if given.candidates == "all":
         return everything(row, page, options)
-    if settings.candidates == "ranker":
-        if shows.ranks is None or settings.top_k is None:
+    if given.candidates == "ranker":
+        if shows.ranks is None or given.top_k is None:
             raise ValueError("candidates of a ranker need its ranks")
-        return first_of(row, page, shows.ranks.of(row, page), settings.top_k, options)
-    return choose(row, page, seed=settings.seed, distractors=settings.distractors, options=options)
+        return first_of(row, page, shows.ranks.of(row, page), given.top_k, options)
+    seed, distractors = shows.settings.seed, given.distractors
+    return choose(row, page, seed=seed, distractors=distractors, options=options)
 
 
 def offered(row: Row, shows: Shows) -> Offered:
     """What `SeenAction` has of a row's elements: those offered as candidates of this run, but
     drawn by no seed, as what was done before is known."""
-    page, options = page_of(row), options_of(shows.settings)
+    page, options = page_of(row), selection(shows.options)
     every = everything(row, page, options)
-    ranked = shows.settings.candidates == "ranker"
+    ranked = shows.options.candidates == "ranker"
     ids = chosen_of(row, page, shows).ids if ranked else every.ids
     right = {candidate.id for candidate in accepted(row, options)}
     positives = tuple(node_id for node_id in every.ids if node_id in right)
@@ -236,21 +237,21 @@ def offered(row: Row, shows: Shows) -> Offered:
     return positives, candidates, every.ids
 
 
-def _as_stored(row: Row, stored: StoredQuestion, settings: Settings) -> Chosen:
+def _as_stored(row: Row, stored: StoredQuestion, options: StepOptions) -> Chosen:
     right = row.detail.gold.elements
     shown = next((choice.id for choice in stored.choices if choice.id in right), None)
-    return Chosen(tuple(choice.id for choice in stored.choices), shown, settings.distractors)
+    return Chosen(tuple(choice.id for choice in stored.choices), shown, options.distractors or 0)
 
 
-def _invalid(row: Row, chosen: Chosen, settings: Settings) -> str | None:
+def _invalid(row: Row, chosen: Chosen, options: StepOptions) -> str | None:
     if row.detail.counts:
         return row.invalid
     if chosen.lost:
         return POSITIVE_NOT_ON_PAGE
-    may_miss = settings.candidates == "ranker" and accepted(row, options_of(settings))
+    may_miss = options.candidates == "ranker" and accepted(row, selection(options))
     if chosen.shown is None and not may_miss:
         return NO_POSITIVE
-    if row.invalid == NO_SCREENSHOT and settings.lost_rows:
+    if row.invalid == NO_SCREENSHOT and options.lost_rows:
         return None
     return row.invalid
 

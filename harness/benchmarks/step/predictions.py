@@ -55,7 +55,7 @@ class StepPredictions(Predictions):
             raise UserError(f"{where}: give element or point, not both")
         written = line.operation or ""
         operation = read_operation(written)
-        style = self.settings.value_style or "plain"
+        style: Any = dict(self.settings.protocol_option).get("value_style") or "plain"
         value = "" if line.value is None else clean_value(str(line.value), style)
         value, missing = taken_value(operation.operation, value)
         answered = line.element is not None or line.point is not None

@@ -1,17 +1,33 @@
-"""Settings of recorded steps, and what of their data, protocol and pictures goes together."""
+"""Which options of recorded steps go with their data, their protocol and the pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from harness.benchmarks.options import with_values
 from harness.benchmarks.shows import Shows
 from harness.errors import UserError, WithoutEffect
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Source, text_first
 from harness.settings import SETTINGS, Settings, written
+
+if TYPE_CHECKING:
+    from harness.benchmarks.contract import Benchmark
+    from harness.benchmarks.step.benchmark import StepBenchmark
+
+S = TypeVar("S", bound="StepBenchmark")
+DRAWN = ("distractors", "shown", "exclude_related", "exclude_same_text", "order")
+RANKED = ("ranker", "top_k", "missed")
+"""Options that have an effect where candidates are drawn, and where they are ranked."""
+FIXED = (
+    *("candidates", "ranker", "top_k", "positives", "image_policy", "lost_rows", "history_from"),
+    *DRAWN,
+)
+"""Options that stored questions fix."""
+FREE = ("first_of_many", "value_style")
+"""Options of protocols that they do not fix: how replies are read."""
 
 
 def source_of(
@@ -25,91 +41,99 @@ def source_of(
     source = candidates or sources[0]
     if source not in sources:
         raise UserError(
-            f"--candidates {source}: '{protocol.name}' takes {' or '.join(sources)} only"
+            f"{written('candidates', 'benchmark')}={source}: '{protocol.name}' takes "
+            f"{' or '.join(sources)} only"
         )
     return source
 
 
-def image_policy_of(policy: str | None, pixels: object, protocol: AskingProtocol) -> str:
+def image_policy_of(policy: str | None, protocol: AskingProtocol) -> str:
     """Return the picture policy. Raises `UserError` for one that the protocol cannot use."""
     needs = protocol.needs
     if needs.pictures == "none":
-        for option, value in (("--image-policy", policy), ("--pixels", pixels)):
-            if value not in (None, "none"):
-                raise UserError(f"{option}: '{protocol.name}' shows no pictures; leave it out")
+        if policy not in (None, "none"):
+            raise UserError(f"--image-policy: '{protocol.name}' shows no pictures; leave it out")
         return "none"
     return policy or needs.picture_policy
 
 
-def fixed(
-    fixes: Collection[str], stored_settings: Callable[[Path | None], Any], settings: Settings
-) -> Settings:
-    """The settings of a run on data that fixes some, which are stored with it.
+def refuse_candidates(
+    source: Benchmark, offered: Source, protocol: AskingProtocol, settings: Settings, *, draws: bool
+) -> None:
+    """Raise `WithoutEffect` for options that have none where these candidates are offered.
 
-    Raises `UserError` if the user gave one of these, `DataError` if they cannot be read.
+    draws: whether something else is drawn by the run's seed.
     """
-    for name, setting in SETTINGS.items():
-        if name in settings.given and setting.fixed_as in fixes:
-            raise WithoutEffect(
-                name,
-                f"{written(name)} has no effect on {settings.benchmark}, whose data fixes it; "
-                "leave it out",
-            )
-    # Missing data is reported when it is opened.
-    data = Path(settings.data) if settings.data and Path(settings.data).exists() else None
-    stored = stored_settings(data)
-    known = {
-        name: setting.read(stored[name])
-        for name, setting in SETTINGS.items()
-        # Prompt texts are part of the stored questions, whatever file they came from.
-        if setting.fixed_as and name in stored and name != "prompts"
-    }
-    return replace(settings, **known)
+    if offered != "snapshot":
+        first = "the first of a ranker is" if offered == "ranker" else "everything on the page is"
+        where = (
+            f"where {first} offered; leave it out, or add {written('candidates', 'benchmark')}"
+            "=snapshot"
+        )
+        source.refuse(DRAWN, where)
+        if "seed" in settings.given and not draws:
+            raise WithoutEffect("seed", f"--seed has no effect {where}")
+    if offered != "ranker":
+        source.refuse(
+            RANKED,
+            f"unless the first candidates of a ranker are offered; add "
+            f"{written('candidates', 'benchmark')}=ranker, or leave it out",
+        )
+    if not protocol.needs.point:
+        why = f"on '{protocol.name}', which asks for no points; leave it out"
+        source.refuse(("point_rule",), why)
 
 
-def completed(
-    settings: Settings, protocol: AskingProtocol, screenshots: bool | None, f1: str | None
+def fitted(
+    source: StepBenchmark, protocol: AskingProtocol, settings: Settings, *, is_policy: bool
 ) -> dict[str, Any]:
-    """The settings that were left open. Raises `UserError`.
-
-    screenshots, f1: `screenshots` and `f1_of_written` of the benchmark.
-    """
-    offered = source_of(settings.candidates, protocol)
-    shown = image_policy_of(settings.image_policy, settings.pixels, protocol)
-    _check_pictures(settings, protocol, PicturePolicy.parse(shown), screenshots)
-    found: dict[str, Any] = {"candidates": offered, "image_policy": shown}
-    if f1 is not None and protocol.written and "f1" not in settings.given:
-        found["f1"] = f1
+    """Return the options that were left open; see `Benchmark.fitted`."""
+    given, found = source.options, dict[str, Any]()
+    _check_stored(source, protocol)
+    offered = source_of(given.candidates, protocol)
+    # A baseline draws by the seed, too.
+    refuse_candidates(source, offered, protocol, settings, draws=is_policy)
+    for one, covered in (
+        ("no_element_zeroes_operation", "none_zeroes_operation"),
+        ("wrong_element_zeroes_operation", "no_element_zeroes_operation"),
+    ):
+        if getattr(given, one):
+            which = written(one, "benchmark")
+            source.refuse((covered,), f"next to {which}, which covers it; leave one out")
+    shown = image_policy_of(given.image_policy, protocol)
+    _check_pictures(source, protocol, PicturePolicy.parse(shown))
+    found |= {"candidates": offered, "image_policy": shown}
+    if source.f1_of_written is not None and protocol.written and "f1" not in source.given:
+        found["f1"] = source.f1_of_written
     if offered == "ranker":
-        found |= {
-            "top_k": settings.top_k or protocol.needs.top_k,
-            "missed": settings.missed or "zero",
-        }
-        if settings.ranker is None:
+        top_k = given.top_k or protocol.needs.top_k
+        found |= {"top_k": top_k, "missed": given.missed or "zero"}
+        if given.ranker is None:
             raise UserError(
-                f"'{protocol.name}' asks about the first {found['top_k']} candidates of a "
-                "ranker: name one with --ranker (lexical, or a file of ranks that vlm-eval "
-                "rank has written)"
+                f"'{protocol.name}' asks about the first {top_k} candidates of a ranker: name one "
+                "with --ranker (lexical, or a file of ranks that vlm-eval rankers rank has written)"
             )
+    if offered != "snapshot":
+        found["distractors"] = None
     return found
 
 
-def _check_pictures(
-    settings: Settings, protocol: AskingProtocol, policy: PicturePolicy, screenshots: bool | None
-) -> None:
+def _check_pictures(source: StepBenchmark, protocol: AskingProtocol, policy: PicturePolicy) -> None:
     """Raise `UserError` for pictures that the benchmark or the protocol has no use for."""
-    if settings.lost_rows and policy.name != "none":
-        raise UserError("--lost-rows is for text-only runs; add --image-policy none")
-    if screenshots:
+    lost = written("lost_rows", "benchmark")
+    if source.options.lost_rows and policy.name != "none":
+        raise UserError(f"{lost} is for text-only runs; add --image-policy none")
+    if source.screenshots:
         return
-    if settings.lost_rows:
+    if source.options.lost_rows:
         raise WithoutEffect(
-            "lost_rows",
-            f"--lost-rows has no effect on {settings.benchmark}, which has no screenshots to lose: "
+            "benchmark_option",
+            f"{lost} has no effect on {source.name}, which has no screenshots to lose: "
             "all of its rows are asked about; leave it out",
+            "lost_rows",
         )
-    if screenshots is False:
-        check_seen(settings.benchmark, protocol, policy)
+    if source.screenshots is False:
+        check_seen(source.name, protocol, policy)
 
 
 def check_seen(name: str, protocol: AskingProtocol, policy: PicturePolicy, here: str = "") -> None:
@@ -126,33 +150,63 @@ def check_seen(name: str, protocol: AskingProtocol, policy: PicturePolicy, here:
     )
 
 
-def check_stored(
-    name: str, fixes: Collection[str], candidates: Source | None, protocol: AskingProtocol
-) -> None:
+def _check_stored(source: StepBenchmark, protocol: AskingProtocol) -> None:
     """Reject candidates and protocols that do not fit a data set that stores its questions."""
-    if "prompts" in fixes and not protocol.can_be_stored:
+    if not source.stores:
+        return
+    if not protocol.can_be_stored:
         raise UserError(
-            f"{name} stores its questions, in two rounds: '{protocol.name}' asks in another way "
-            "and needs multimodal-mind2web"
+            f"{source.name} stores its questions, in two rounds: '{protocol.name}' asks in another "
+            "way and needs multimodal-mind2web"
         )
-    if "choices" in fixes and candidates not in (None, "snapshot"):
-        raise WithoutEffect(
-            "candidates", f"--candidates has no effect on {name}, whose data fixes the choices"
-        )
+    if source.options.candidates not in (None, "snapshot"):
+        source.refuse(("candidates",), f"on {source.name}, whose data fixes the choices")
 
 
-def check_history(fixes: Collection[str], shows: Shows) -> None:
+def fixed(source: S, stored: Mapping[str, Any], settings: Settings) -> S:
+    """Return a benchmark with what its data fixes: options, and settings of the run (`fixed`).
+
+    Raises `WithoutEffect` for what the user gave of these.
+    """
+    why = f"on {source.name}, whose data fixes it; leave it out"
+    source.refuse(FIXED, why)
+    if "seed" in settings.given:
+        raise WithoutEffect("seed", f"--seed has no effect {why}")
+    given = dict(settings.protocol_option)
+    if "protocol_option" in settings.given:
+        for name in given.keys() - FREE:
+            message = f"{written(name, 'protocol')} has no effect {why}"
+            raise WithoutEffect("protocol_option", message, name)
+    fixes: dict[str, Any] = {}
+    if "seed" in stored:
+        fixes["seed"] = SETTINGS["seed"].read(stored["seed"])
+    # Prompt texts are part of the stored questions, whatever file they came from.
+    known = {
+        name: value
+        for name, value in stored.get("protocol_option", {}).items()
+        if name not in FREE and name != "prompts"
+    }
+    if known:
+        fixes["protocol_option"] = tuple(sorted({**known, **given}.items()))
+    pairs = stored.get("benchmark_option", {}).items()
+    options = with_values(source.options, pairs, source.name)
+    return replace(source, options=options, fixed=fixes)
+
+
+def check_history(stores: bool, shows: Shows) -> None:
     """Raise `UserError` for earlier steps that cannot be shown as `--history` asks."""
     protocol = shows.protocol
-    history, given = protocol.history_shown, f"--history {shows.settings.history}"
+    history = protocol.history_shown
+    given = f"--history {history}"
     if history.thoughts and not history.turns and shows.replies is None:
         raise UserError(
-            f"{given}: recorded steps have no thoughts; add --history-from RUN, a run that does"
+            f"{given}: recorded steps have no thoughts; add --benchmark-option history_from=RUN, "
+            "a run that does"
         )
     pictured = history.turns or history.pictures[1] > 1
     if pictured and "none" in (shows.pictures.name, protocol.needs.pictures):
         raise UserError(f"{given}: no pictures are shown; leave out pictures:K and turns:K")
-    if not history.plain and "prompts" in fixes:
+    if not history.plain and stores:
         raise UserError(f"{given}: the questions of {shows.settings.benchmark} are stored")
 
 
@@ -162,19 +216,18 @@ def candidates_told(shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
     A ranker is identified by its own name and a digest, since the same scores may be stored in
     different files. `candidates_told` is matched with published rows.
     """
-    settings, protocol, ranks = shows.settings, shows.protocol, shows.ranks
-    needs = protocol.needs
-    rule = settings.none or protocol.none_rule
-    description = protocol.candidate_description(settings.candidates or "snapshot", settings.top_k)
+    options, protocol, ranks = shows.options, shows.protocol, shows.ranks
+    needs, rule = protocol.needs, protocol.none_rule
+    description = protocol.candidate_description(options.candidates or "snapshot", options.top_k)
     description += ", text first" if text_first(protocol) else ""
     description += "".join(f", {role} {name}" for role, name in roles.items())
-    if settings.candidates != "snapshot":
+    if options.candidates != "snapshot":
         usual = (
             "none" if needs.pictures == "none" else PicturePolicy.parse(needs.picture_policy).text
         )
         if shows.pictures.text != usual:
             description += f", pictures {shows.pictures.text}"
-        if settings.missed == "ask":
+        if options.missed == "ask":
             description += ", asked about where the ranker misses"
     if ranks is None:
         return {"candidates_told": description, "none_rule": rule}
@@ -186,52 +239,15 @@ def candidates_told(shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
     return {"candidates_told": description, "none_rule": rule, **by}
 
 
-def check_letters(settings: Settings, protocol: AskingProtocol, count: int) -> None:
+def check_letters(source: StepBenchmark, protocol: AskingProtocol) -> None:
     """Raise `UserError` if the protocol has no letters for so many candidates."""
-    if settings.candidates == "all":
+    options = source.options
+    if options.candidates == "all":
         return
-    option = f"--distractors {settings.distractors}"
-    if settings.candidates == "ranker":
-        option = f"--top-k {settings.top_k}"
+    option = f"--distractors {options.distractors}"
+    if options.candidates == "ranker":
+        option = f"{written('top_k', 'benchmark')}={options.top_k}"
     try:
-        protocol.letters(count)
+        protocol.letters(source.usual_count)
     except ValueError as error:
         raise UserError(f"{option} are too many: {error}") from error
-
-
-def lacks_of(
-    settings: Settings,
-    protocol: AskingProtocol,
-    *,
-    is_policy: bool,
-    sources: Sequence[Source] = (),
-) -> dict[str, str]:
-    """Return the features that settings may need and a way to offer elements lacks.
-
-    See `Benchmark.lacks`: which candidates there are decides what has an effect.
-    """
-    source = source_of(settings.candidates, protocol, sources)
-    name, needs = protocol.name, protocol.needs
-    lacks: dict[str, str] = {}
-    if source != "snapshot":
-        offered = "the first of a ranker is" if source == "ranker" else "everything on the page is"
-        where = f"where {offered} offered; leave it out, or add --candidates snapshot"
-        lacks["drawn choices"] = where
-        if not is_policy:  # A baseline draws by the seed, too.
-            lacks["seed"] = where
-    if source != "ranker":
-        lacks["ranked choices"] = (
-            "unless the first candidates of a ranker are offered; add --candidates ranker, or "
-            "leave it out"
-        )
-    if not needs.point:
-        lacks["points"] = f"on '{name}', which asks for no points; leave it out"
-    if settings.no_element_zeroes_operation:
-        lacks["operations without an element"] = (
-            f"next to {written('no_element_zeroes_operation')}, which covers it; leave one out"
-        )
-    if settings.wrong_element_zeroes_operation:
-        lacks["operations with a wrong element"] = (
-            f"next to {written('wrong_element_zeroes_operation')}, which covers it; leave one out"
-        )
-    return lacks

@@ -113,7 +113,7 @@ def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
         task=benchmark,
         task_args=arguments,
         solver=str(arguments.get("protocol") or "unknown"),
-        solver_args=_mapping(arguments, "protocol_options"),
+        solver_args=_mapping(arguments, "protocol_option"),
         dataset=il.EvalDataset(
             name=benchmark,
             location=f"hf://datasets/{repository[0]}" if repository else None,
@@ -122,7 +122,7 @@ def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
         ),
         model=named + facts.public_text("model", model if named else manifest.model_name),
         model_generate_config=GenerateConfig(**parameters),
-        model_args=_mapping(arguments, "adapter_options"),
+        model_args=_mapping(arguments, "adapter_option"),
         model_roles={k: ModelConfig(model=v) for k, v in roles.items()} or None,
         config=il.EvalConfig(epochs=repeats, fail_on_error=False),
         revision=revision if commit else None,

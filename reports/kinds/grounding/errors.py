@@ -85,7 +85,7 @@ def _other_reading(record: GroundingRecord, config: Mapping[str, Any]) -> tuple[
     across, down = said.point[0] / width, said.point[1] / height
     if gold.holds((down * width, across * height)):
         return SWAPPED, "as shares of the picture"
-    declared = str((config.get("protocol_options") or {}).get("coordinates") or "")
+    declared = str((config.get("protocol_option") or {}).get("coordinates") or "")
     if declared not in CONVENTIONS:
         return None
     used: Convention = next(one for one in CONVENTIONS if one == declared)

@@ -94,7 +94,7 @@ class StepErrors(UnitErrors):
         errors = []
         last: tuple[str, PageNodes | str] = "", ""
         for record in records:
-            error = _by_line(record, manifest.declaration, manifest.config)
+            error = _by_line(record, manifest.declaration, manifest.chosen)
             if _is_wrong_element(error):
                 nodes: PageNodes | str = "the page was not read"
                 if pages:

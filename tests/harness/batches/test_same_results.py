@@ -28,7 +28,7 @@ from tests.harness.commands.tool import (
 from tests.servers import Answer, Ask, Provider, Switches, WireServer, error
 
 WAITING = 3
-FEW = ("--ranker", "lexical", "--top-k", "12")
+FEW = ("--ranker", "lexical", "--benchmark-option", "top_k=12")
 MT = ("--benchmark", "mt-sample", "--limit", "1")
 # One call, two rounds, tuples of calls, pictures, several dialogues of one conversation.
 PROTOCOLS: dict[str, tuple[str, ...]] = {

@@ -16,7 +16,7 @@ from tests.servers import WireServer
 SAMPLE = ("--benchmark", "sample")
 ORACLE = ("--model", "oracle", *ONE_TASK)
 
-RANKED = (*ORACLE, "--candidates", "ranker")
+RANKED = (*ORACLE, "--benchmark-option", "candidates=ranker")
 LEXICAL = (*RANKED, "--ranker", "lexical")
 CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "unknown model": (("--model", "orcale", *SAMPLE), "did you mean 'oracle'?"),
@@ -44,38 +44,49 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "unknown benchmark": (("--model", "oracle", "-b", "sampel"), "did you mean 'sample'?"),
     "unknown protocol": ((*ORACLE, "--protocol", "seeact-two-round"), "seeact-two-rounds"),
     "ranker without a name": (
-        (*ORACLE, "--candidates", "ranker"),
+        (*ORACLE, "--benchmark-option", "candidates=ranker"),
         "'seeact-two-rounds' asks about the first 50 candidates of a ranker: name one",
     ),
     "unknown ranker": ((*RANKED, "--ranker", "nope"), "unknown ranker 'nope'"),
     "lost rows where none can be": (
-        (*ORACLE[:2], "-b", "mind2web", "--image-policy", "none", "--lost-rows"),
+        (
+            *ORACLE[:2],
+            "-b",
+            "mind2web",
+            "--image-policy",
+            "none",
+            "--benchmark-option",
+            "lost_rows=yes",
+        ),
         "--lost-rows has no effect on mind2web",
     ),
-    "ranker of a draw": ((*ORACLE, "--ranker", "lexical"), "add --candidates ranker"),
+    "ranker of a draw": (
+        (*ORACLE, "--ranker", "lexical"),
+        "add --benchmark-option candidates=ranker",
+    ),
     "top k of a draw": (
-        (*ORACLE, "--top-k", "5"),
+        (*ORACLE, "--benchmark-option", "top_k=5"),
         "--top-k has no effect unless the first candidates of",
     ),
     "missed of a draw": (
-        (*ORACLE, "--candidate-option", "missed=ask"),
-        "--candidate-option missed has no effect unless the first candidates of",
+        (*ORACLE, "--benchmark-option", "missed=ask"),
+        "--benchmark-option missed has no effect unless the first candidates of",
     ),
     "distractors of a ranker": ((*LEXICAL, "-k", "5"), "--distractors has no effect where the"),
     "order of a ranker": (
-        (*LEXICAL, "--candidate-option", "order=1"),
-        "--candidate-option order has no effect where the first",
+        (*LEXICAL, "--benchmark-option", "order=1"),
+        "--benchmark-option order has no effect where the first",
     ),
     "seed of a ranker": (
         ("--model", "gpt-4o", *LEXICAL[2:], "--seed", "1"),
         "--seed has no effect where the first of a ranker is offered",
     ),
     "more of a ranker than letters": (
-        (*LEXICAL, "--top-k", "999"),
+        (*LEXICAL, "--benchmark-option", "top_k=999"),
         "--top-k 999 are too many: no option letter",
     ),
     "everything in one list": (
-        (*ORACLE, "--candidates", "all"),
+        (*ORACLE, "--benchmark-option", "candidates=all"),
         "--candidates all: 'seeact-two-rounds' takes snapshot or ranker only",
     ),
     "none of a protocol without": (
@@ -95,7 +106,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         "marks candidates all down the page",
     ),
     "point rule of choices": (
-        (*ORACLE, "--scoring-option", "point_rule=smallest"),
+        (*ORACLE, "--benchmark-option", "point_rule=smallest"),
         "asks for no points",
     ),
     "tokens of a ranker alone": (
@@ -114,14 +125,14 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         (*ORACLE, "--protocol-option", "history=3"),
         "--protocol-option history: use --history instead",
     ),
-    "shuffles of a draw": ((*ORACLE, "--protocol-option", "shuffles=3"), "use --repeats"),
+    "shuffles of a draw": ((*ORACLE, "--shuffles", "3"), "use --repeats"),
     "shuffles and repeats": (
         (
             *LEXICAL,
             "--protocol",
             "mindact-choice",
-            "--protocol-option",
-            "shuffles=3",
+            "--shuffles",
+            "3",
             "--repeats",
             "2",
         ),
@@ -151,9 +162,15 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "tokens per round": ((*ORACLE, "--max-tokens", "5,x"), "'5,x' is not a number of tokens"),
     "adapter option": ((*ORACLE, "--adapter-option", "x"), "expected key=value, not 'x'"),
     "picture policy": ((*ORACLE, "--image-policy", "fulll"), "unknown picture policy 'fulll'"),
-    "pixels": ((*ORACLE, "--pixels", "9", "--image-policy", "tiles"), "--image-policy full"),
-    "lost rows": ((*ORACLE, "--lost-rows"), "add --image-policy none"),
-    "missing prompts": ((*ORACLE, "--prompts", "nope.toml"), "nope.toml: No such file"),
+    "pixels": (
+        (*ORACLE, "--image-policy", "full:pixels=9", "--image-policy", "tiles"),
+        "--image-policy full",
+    ),
+    "lost rows": ((*ORACLE, "--benchmark-option", "lost_rows=yes"), "add --image-policy none"),
+    "missing prompts": (
+        (*ORACLE, "--protocol-option", "prompts=nope.toml"),
+        "nope.toml: No such file",
+    ),
     "missing config": (("--config", "nope.toml"), "nope.toml: No such file"),
     "missing script": (("--model", "scripted:nope.jsonl", *SAMPLE), "no such file: nope.jsonl"),
     "missing prices": ((*ORACLE, "--prices", "nope.toml"), "nope.toml"),
@@ -254,7 +271,7 @@ def test_predictions_for_other_steps_and_none_at_all_are_refused(place: Path) ->
 
 def test_prompts_that_are_none_are_refused(place: Path) -> None:
     (place / "prompts.toml").write_text('system = "only this"\n')
-    called = call(*ORACLE, "--prompts", "prompts.toml")
+    called = call(*ORACLE, "--protocol-option", "prompts=prompts.toml")
     assert (called.code, "prompts.toml" in called.complaint) == (2, True)
 
 

@@ -30,7 +30,7 @@ MISTAKES = {
     "run -m lexical -b sample --protocol seeact": "did you mean 'seeact-two-rounds' or",
     "run -m lexical -b sample --data notes.txt": "to read notes.txt, name its --benchmark",
     "run -m lexical -b sample --only colour=red": "known: domain, subdomain, task, website",
-    "run -m lexical -b sample --prompts notes.txt": "notes.txt: not TOML",
+    "run -m lexical -b sample --protocol-option prompts=notes.txt": "notes.txt: not TOML",
     "run -m lexical -b sample --json --details": "--json=full has every figure of --details",
     "models gtp": "unknown model 'gtp'; known: anthropic",
     "protocols seeact": "did you mean 'seeact-two-rounds' or",

@@ -13,8 +13,8 @@ from tests.harness.commands.tool import call
 
 PAIRS = (
     *("--adapter-option", "detail=low", "--adapter-option", "max-pixels=40000"),
-    *("--scoring-option", "exclude_status=refusal", "--scoring-option", "exclude_status=empty"),
-    *("--scoring-option", "mapped_operations=no", "--candidate-option", "order=2"),
+    *("--exclude-status", "refusal", "--exclude-status", "empty"),
+    *("--benchmark-option", "mapped_operations=no", "--benchmark-option", "order=2"),
     *("--protocol-option", "none=first", "--only", "website=united", "--only", "device=phone"),
 )
 FILE = """
@@ -45,17 +45,17 @@ def test_the_line_a_file_and_python_say_the_same(place: Path) -> None:
             "max_pixels": 40000,
             "adapter_option": {"detail": "low"},
             "exclude_status": ["refusal", "empty"],
-            "scoring_option": {"mapped_operations": False},
+            "benchmark_option": {"mapped_operations": False},
             "order": 2,
             "none": "first",
             "only": {"website": "united", "device": "phone"},
         }
     )
     assert python.max_pixels == 40000
-    assert [status.value for status in python.exclude_statuses] == ["refusal", "empty"]
+    assert [status.value for status in python.exclude_status] == ["refusal", "empty"]
     assert (python.websites, python.only) == (("united",), ("device=phone",))
     assert (python.mapped_operations, python.order, python.none) == (False, 2, "first")
-    assert python.adapter_options == (("detail", "low"),)
+    assert python.adapter_option == (("detail", "low"),)
     for same in (settings_of("-m", "gpt-5.4", *PAIRS), settings_of("--config", "run.toml")):
         assert on_record(same) == on_record(python)
         assert same.given - {"only"} == python.given - {"only"}
@@ -66,7 +66,7 @@ def test_the_line_goes_before_the_file_key_by_key(place: Path) -> None:
     words = ("--adapter-option", "max_pixels=9", "--adapter-option", "colour=red")
     read = settings_of("--config", "run.toml", *words)
     assert (read.max_pixels, read.order) == (9, 2)
-    assert read.adapter_options == (("colour", "red"), ("detail", "low"))
+    assert read.adapter_option == (("colour", "red"), ("detail", "low"))
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,14 @@ def test_the_line_goes_before_the_file_key_by_key(place: Path) -> None:
             ("--no-trust-remote-code",),
             "no such option: --no-trust-remote-code; give --adapter-option trust_remote_code",
         ),
-        (("--scoring-option", "step_rul=f1"), "unknown key 'step_rul'; did you mean 'step_rule'?"),
-        (("--scoring-option", "step_rule=f2"), "step_rule: expected one of f1, exact, not 'f2'"),
-        (("--scoring-option", "bag"), "expected key=value, not 'bag'"),
         (
-            ("--candidate-option", "order=1", "--candidate-option", "order=2"),
+            ("--benchmark-option", "step_rul=f1"),
+            "unknown key 'step_rul'; did you mean 'step_rule'?",
+        ),
+        (("--benchmark-option", "step_rule=f2"), "step_rule: expected one of f1, exact, not 'f2'"),
+        (("--benchmark-option", "bag"), "expected key=value, not 'bag'"),
+        (
+            ("--benchmark-option", "order=1", "--benchmark-option", "order=2"),
             "order is given twice",
         ),
         (("--adapter-option", "a=1", "--adapter-option", "a=2"), "a is given twice"),
@@ -108,7 +111,7 @@ def test_a_command_takes_the_keys_that_have_an_effect_there(place: Path) -> None
 
 
 def test_help_lists_the_keys_of_an_option_and_of_a_protocol_and_a_model(place: Path) -> None:
-    listed = call("run", "--scoring-option", "help")
+    listed = call("run", "--benchmark-option", "help")
     assert (listed.code, listed.err) == (0, "")
     assert "step_rule=f1|exact" in listed.out
     assert "[default: f1]" in listed.out

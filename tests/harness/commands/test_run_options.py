@@ -116,7 +116,7 @@ def test_options_come_from_a_file_and_the_command_line_wins(place: Path) -> None
     assert "history: 2" in called.err
     same = call(
         *("--model", "lexical", *ONE_TASK, "-k", "5", "--history", "2", "--max-tokens", "200,100"),
-        *("--candidate-option", "exclude_related=yes", "--out", "a"),
+        *("--benchmark-option", "exclude_related=yes", "--out", "a"),
     )
     assert (same.code, same.out) == (0, called.out)
 
@@ -190,6 +190,6 @@ def test_the_table_says_when_a_step_succeeds() -> None:
     assert "right element and Op. F1 = 1." in call(*line, "--details", "--out", "a").out
     exact = "right element and exactly the recorded operation and value."
     assert (
-        exact in call(*line, "--scoring-option", "step_rule=exact", "--details", "--out", "b").out
+        exact in call(*line, "--benchmark-option", "step_rule=exact", "--details", "--out", "b").out
     )
-    assert exact in call("score", "a", "--scoring-option", "step_rule=exact").out
+    assert exact in call("score", "a", "--benchmark-option", "step_rule=exact").out

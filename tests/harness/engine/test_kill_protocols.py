@@ -14,7 +14,7 @@ from tests.harness.engine.counting_server import CountingServer
 from tests.programs import Program
 
 CONCURRENCY, PATIENCE_S = 6, 60
-LEXICAL = ("--ranker", "lexical", "--top-k", "18")
+LEXICAL = ("--ranker", "lexical", "--benchmark-option", "top_k=18")
 PROTOCOLS = {
     # Tuples: groups of a tournament, and batches of both rounds side by side.
     "mindact-choice": LEXICAL,

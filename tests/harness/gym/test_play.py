@@ -99,9 +99,18 @@ def test_a_strict_game_tells_how_far_it_got(tmp_path: Path) -> None:
         settings["data"],
         "--split",
         "local",
-        "--lost-rows",
+        "--benchmark-option",
+        "lost_rows=yes",
     )
-    line = ("play", *options, "--transition", "strict", "--candidates", "all", "--model")
+    line = (
+        "play",
+        *options,
+        "--transition",
+        "strict",
+        "--benchmark-option",
+        "candidates=all",
+        "--model",
+    )
     best = "1 of 1 episodes successful; mean number of steps before the first failure: 4.00\n"
     assert call(*line, "oracle").out.endswith(best)
     # The first step is typed into.

@@ -130,7 +130,7 @@ def test_a_pack_of_ones_own_is_a_few_lines(tmp_path: Path) -> None:
 
 def test_the_pack_in_the_guide_is_one(tmp_path: Path) -> None:
     guide = (Path(__file__).parents[3] / "docs/grounding.md").read_text("utf-8")
-    _, _, rest = guide.partition("`--prompts my-family.toml`:\n\n```toml\n")
+    _, _, rest = guide.partition("`--protocol-option prompts=my-family.toml`:\n\n```toml\n")
     (tmp_path / "my-family.toml").write_text(rest.partition("```")[0])
     protocol = Grounding(prompts=tmp_path / "my-family.toml")
     protocol.check(PicturePolicy(), model("my-model"))

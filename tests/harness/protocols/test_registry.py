@@ -129,7 +129,7 @@ def test_a_name_means_the_protocol_that_answers_what_is_shown(name: str) -> None
     for one in (pages, screens):
         settings = one.settings()
         again = open_protocol(
-            name, {}, settled_settings(name, one)["protocol_options"], View=one.View
+            name, {}, settled_settings(name, one)["protocol_option"], View=one.View
         )
         assert one.name == settings["protocol"] == name and again.settings() == settings
 
@@ -160,7 +160,7 @@ def test_every_protocol_opens_by_itself_and_says_what_it_is() -> None:
         assert protocol.name == settings["protocol"] == name
         kept = {"prompts", "coordinates"}
         assert PROTOCOLS.parameters(name).keys() - kept <= settings.keys()
-        assert settled_settings(name, protocol)["protocol_options"].items() <= settings.items()
+        assert settled_settings(name, protocol)["protocol_option"].items() <= settings.items()
         least, most = protocol.calls(20)
         assert 0 <= least <= most
         assert protocol.paper

@@ -88,7 +88,7 @@ def test_chatglm_s_wrapping_is_put_around_the_prompt() -> None:
     model = Answers(*RIGHT)
     run = evaluated(model, protocol_option=["wrapping=chatglm"])
     assert model.asked[0] == f"Q: {prompt('Open the timetable.')}\n\nA: "
-    assert run.manifest.config["protocol_options"]["wrapping"] == "chatglm"
+    assert run.manifest.config["protocol_option"]["wrapping"] == "chatglm"
     assert number(run.summary, "awb.step_success", "micro") == 1
     refused = ask("-m", "oracle", "--protocol-option", "wrapping=llama")
     assert refused.code == 2 and "expected one of plain, chatglm" in refused.complaint

@@ -45,7 +45,12 @@ def test_the_oracle_is_right_wherever_a_positive_is_offered() -> None:
 
 
 def test_chance_answers_with_ids_of_the_page() -> None:
-    assert call("--model", "random", *ONE_TASK, *ASKED, "--top-k", "10", "--out", "r").code == 0
+    assert (
+        call(
+            "--model", "random", *ONE_TASK, *ASKED, "--benchmark-option", "top_k=10", "--out", "r"
+        ).code
+        == 0
+    )
     assert call("score", "r").code == 0
     for line in calls("r"):
         (message,) = line["messages"]
@@ -56,7 +61,10 @@ def test_chance_answers_with_ids_of_the_page() -> None:
 
 
 def test_a_run_tells_its_candidates_in_the_words_of_published_rows() -> None:
-    for more, told in (((), "ranker top-50"), (("--top-k", "10"), "ranker top-10")):
+    for more, told in (
+        ((), "ranker top-50"),
+        (("--benchmark-option", "top_k=10"), "ranker top-10"),
+    ):
         assert call("-m", "random", *ONE_TASK, *ASKED, *more, "--out", told).code == 0
         config = json.loads(Path(told, "manifest.json").read_text())["config"]
         assert config["candidates_told"] == f"{told}, one function call, by lexical"

@@ -41,9 +41,9 @@ RANKED = ("--ranker", "lexical")
                 "--protocol",
                 "mindact-choice",
                 *RANKED,
-                "--top-k",
-                "10",
-                "--candidate-option",
+                "--benchmark-option",
+                "top_k=10",
+                "--benchmark-option",
                 "missed=ask",
             ),
             True,
@@ -51,16 +51,16 @@ RANKED = ("--ranker", "lexical")
         (
             (
                 *DEV,
-                "--scoring-option",
+                "--benchmark-option",
                 "no_element_zeroes_operation=yes",
-                "--scoring-option",
+                "--benchmark-option",
                 "step_rule=exact",
             ),
             False,
         ),
         ((*ONE_TASK, "--protocol", "mindact-generate", *RANKED), False),
         (
-            (*ONE_TASK, "--protocol", "seeact-choice", *RANKED, "--protocol-option", "shuffles=1"),
+            (*ONE_TASK, "--protocol", "seeact-choice", *RANKED, "--shuffles", "1"),
             False,
         ),
     ],
@@ -139,7 +139,7 @@ def test_chance_ceiling_and_headline_are_of_the_same_rows() -> None:
         ceiling = {name: one and one.ceiling for name, one in headlines.items()}
         return chance, ceiling, whole.counts.behind[whole.rules.headline][1]
 
-    some = {"exclude_statuses": ("refusal",)}
+    some = {"exclude_status": ("refusal",)}
     assert found(mixed, **some) == found(kept)
     # Counted as failed, rows stay in all three: excluded ones as zero, open ones as the oracle's.
     chance, ceiling, steps = found(mixed, **some, invalid="fail", unattempted="fail")

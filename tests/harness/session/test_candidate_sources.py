@@ -158,15 +158,22 @@ def third(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("third")
 def test_a_missed_step_is_zero_unasked_or_asked_all_the_same() -> None:
-    asked = (*ONE_TASK, *TEXT_ONLY, "--candidates", "ranker", "--ranker", "third-place")
+    asked = (
+        *ONE_TASK,
+        *TEXT_ONLY,
+        "--benchmark-option",
+        "candidates=ranker",
+        "--ranker",
+        "third-place",
+    )
     for rule in ("zero", "ask"):
         line = (
             "--model",
             "oracle",
             *asked,
-            "--top-k",
-            "2",
-            "--candidate-option",
+            "--benchmark-option",
+            "top_k=2",
+            "--benchmark-option",
             f"missed={rule}",
             "--out",
             rule,
@@ -186,22 +193,40 @@ def test_a_missed_step_is_zero_unasked_or_asked_all_the_same() -> None:
     assert all(step["asked"] for step in ask)
     assert {step["prediction"]["status"] for step in ask} == {"none"}
     assert macro(ask, lambda step: step["scores"]["operation_f1.mind2web"]) == 1.0
-    whole = call("--model", "oracle", *asked, "--top-k", "3", "--details", "--out", "whole")
+    whole = call(
+        "--model", "oracle", *asked, "--benchmark-option", "top_k=3", "--details", "--out", "whole"
+    )
     assert "positive not among the top 3: 0 of" in whole.out
     assert row(summary("whole"), "success")["number"] == 1.0
 
 
 @pytest.mark.usefixtures("third")
 def test_scoring_again_leaves_missed_steps_as_they_are() -> None:
-    asked = (*ONE_TASK, *TEXT_ONLY, "--candidates", "ranker", "--ranker", "third-place")
-    assert call("--model", "lexical", *asked, "--top-k", "2", "--out", "a").code == 0
+    asked = (
+        *ONE_TASK,
+        *TEXT_ONLY,
+        "--benchmark-option",
+        "candidates=ranker",
+        "--ranker",
+        "third-place",
+    )
+    assert (
+        call("--model", "lexical", *asked, "--benchmark-option", "top_k=2", "--out", "a").code == 0
+    )
     again = call("score", "a", "--json=full")
     assert json.loads(again.out) == {"directory": "a", **summary("a")}
 
 
 @pytest.mark.usefixtures("third")
 def test_a_run_is_bound_to_the_ranks_and_not_to_where_they_lie() -> None:
-    asked = (*ONE_TASK, *TEXT_ONLY, "--candidates", "ranker", "--ranker", "third-place")
+    asked = (
+        *ONE_TASK,
+        *TEXT_ONLY,
+        "--benchmark-option",
+        "candidates=ranker",
+        "--ranker",
+        "third-place",
+    )
     line = ("--model", "oracle", *asked, "--out", "a")
     assert call(*line).code == 0
     manifest = json.loads(Path("a/manifest.json").read_text())["config"]
@@ -227,6 +252,14 @@ def test_steps_without_ranks_are_listed_before_anything_is_asked() -> None:
 
 def test_a_ranker_s_name_or_a_file() -> None:
     assert open_ranks("lexical").name == "lexical"
-    called = call("--model", "oracle", *ONE_TASK, "--candidates", "ranker", "--ranker", "lexicall")
+    called = call(
+        "--model",
+        "oracle",
+        *ONE_TASK,
+        "--benchmark-option",
+        "candidates=ranker",
+        "--ranker",
+        "lexicall",
+    )
     assert called.code == 2
     assert "did you mean 'lexical'?" in called.complaint

@@ -67,7 +67,12 @@ def data(place: Path, conversation: dict[str, Any]) -> Path:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_the_oracle_is_always_right_and_a_run_is_scored_from_its_record(protocol: str) -> None:
     asked = (*MT, "--protocol", protocol)
-    assert call(*asked, "-m", "oracle", "--candidates", "snapshot", "-o", "oracle").code == 0
+    assert (
+        call(
+            *asked, "-m", "oracle", "--benchmark-option", "candidates=snapshot", "-o", "oracle"
+        ).code
+        == 0
+    )
     scores = [record.scores for record in open_run(Path("oracle")).records()]
     assert len(scores) > 8 and all(score and score["success"] == 1.0 for score in scores)
     # The data is not needed any more, nor is anybody asked.
@@ -80,7 +85,15 @@ def test_a_step_is_named_by_its_turn() -> None:
     asked = ("-b", "mt-mind2web", "--data", "data")
     listed = call("data", "list", *asked).out.splitlines()
     name = [one.split()[0] for one in listed if ":2 of " in one][-1]
-    shown = call("show", name, *asked, "--protocol", "mt-mindact", "--candidates", "snapshot")
+    shown = call(
+        "show",
+        name,
+        *asked,
+        "--protocol",
+        "mt-mindact",
+        "--benchmark-option",
+        "candidates=snapshot",
+    )
     assert shown.code == 0 and "number 2 of" in shown.out
 
 
@@ -106,7 +119,14 @@ def line(server: WireServer, *more: str) -> list[str]:
     url = server.base_url("openai")
     return [
         *(*MT, "-m", "openai:main", "--base-url", url, "--protocol", "self-map", "--no-preflight"),
-        *("--ranker", "lexical", "--top-k", "5", "--candidate-option", "missed=ask"),
+        *(
+            "--ranker",
+            "lexical",
+            "--benchmark-option",
+            "top_k=5",
+            "--benchmark-option",
+            "missed=ask",
+        ),
         *("--role", "rationale=openai:explains", "--role", f"rationale.base_url={url}"),
         *("--role", "embedding=openai:vectors", "--role", f"embedding.base_url={url}"),
         *more,

@@ -196,7 +196,7 @@ def test_the_oracle_reaches_everything_that_has_an_acceptable_element(listed: Re
     for name, data in (("whole", whole), ("lacking", listed[:2])):
         written(Path(name), data)
         run = call(
-            *("--benchmark", "mt-mind2web", "--data", name, "--candidates", "all"),
+            *("--benchmark", "mt-mind2web", "--data", name, "--benchmark-option", "candidates=all"),
             *("--protocol", "mindact-choice", "--model", "oracle", "-o", f"{name}-run"),
         )
         assert run.code == 0, run.err
@@ -271,7 +271,8 @@ def test_pictures_are_refused_where_there_are_none(listed: Released) -> None:
         "b",
         "--image-policy",
         "none",
-        "--lost-rows",
+        "--benchmark-option",
+        "lost_rows=yes",
     )
     assert lost.code == 2 and "--lost-rows has no effect" in lost.complaint
 

@@ -36,7 +36,7 @@ def ended(status: Status, index: int) -> StepUnit:
 def test_steps_left_out_by_their_status_were_asked() -> None:
     steps = [*worked(), ended(Status.REFUSAL, 0), ended(Status.REFUSAL, 1)]
     assert line(below(steps), "rows:") == "rows: 8 valid, 1 invalid (1 no_positive; not asked)"
-    told = line(below(steps, exclude_statuses=["refusal"]), "rows:")
+    told = line(below(steps, exclude_status=["refusal"]), "rows:")
     assert told == (
         "rows: 8 valid, 1 invalid (1 no_positive; not asked); left out by status: 2 refusal"
     )

@@ -200,7 +200,7 @@ def test_what_could_not_be_done_is_told_to_the_model(
 ) -> None:
     player = Player(lambda text, number: reply)
     options = {"coordinates": "absolute", "form": "plain"} if protocol == "coordinates" else {}
-    run = {**RUN, "protocol": protocol, "protocol_options": options, "max_steps": 2}
+    run = {**RUN, "protocol": protocol, "protocol_option": options, "max_steps": 2}
     harness.evaluate(player, **run)
     assert sum("failed: only buttons can be pressed here" in text for text in player.texts) == 3
 
@@ -208,7 +208,7 @@ def test_what_could_not_be_done_is_told_to_the_model(
 def test_an_episode_goes_no_further_than_its_limit(tmp_path: Path) -> None:
     player = Player(lambda text, number: "ELEMENT: 100, 20\nACTION: CLICK\nVALUE: None")
     options = {"coordinates": "absolute", "form": "plain"}
-    run = {**RUN, "protocol": "coordinates", "protocol_options": options}
+    run = {**RUN, "protocol": "coordinates", "protocol_option": options}
     done = harness.evaluate(player, max_steps=2, out="run", **run)
     steps = [record.prediction and record.prediction.parsed for record in done.records()]
     assert steps == [{"reward": None, "steps": 2, "end": "step limit"}] * 3
@@ -230,7 +230,7 @@ def test_a_run_that_was_stopped_goes_on_with_episodes_from_their_beginning(tmp_p
         return "ELEMENT: 100, 20\nACTION: CLICK\nVALUE: None"
 
     options = {"coordinates": "absolute", "form": "plain"}
-    run = {**RUN, "protocol": "coordinates", "protocol_options": options, "max_steps": 3}
+    run = {**RUN, "protocol": "coordinates", "protocol_option": options, "max_steps": 3}
     run |= {"out": "run", "cache": False, "concurrency": 1}
     with pytest.raises(Fatal):
         harness.evaluate(Player(answer), **run)
@@ -246,7 +246,7 @@ def test_settings_of_recorded_steps_are_refused(tmp_path: Path) -> None:
     assert refused.code == 2 and "--distractors has no effect on pressing" in refused.err
     refused = call("run", "-m", "random", "-b", "pressing", "--image-policy", "oracle-target")
     assert refused.code == 2 and "the right answer on a live page is unknown" in refused.err
-    refused = call("run", "-m", "random", "-b", "sample", "--max-steps", "5")
+    refused = call("run", "-m", "random", "-b", "sample", "--benchmark-option", "max_steps=5")
     assert refused.code == 2 and "--max-steps has no effect on sample" in refused.err
     oracle = call("run", "-m", "oracle", "-b", "pressing")
     assert oracle.code == 2 and "oracle" in oracle.err

@@ -220,5 +220,5 @@ def test_a_run_with_a_pack_of_ones_own_is_read_again_without_the_file() -> None:
     told = " ".join(call("score", "own").out.split())
     assert "0 of 5 predictions read differently" in told and "ceiling 100.0" in told
     config = json.loads(Path("own/manifest.json").read_text("utf-8"))["config"]
-    assert config["protocol_options"]["declines"] == "minus-one"
-    assert config["protocol_options"]["coordinates"] == "per-999"
+    assert config["protocol_option"]["declines"] == "minus-one"
+    assert config["protocol_option"]["coordinates"] == "per-999"

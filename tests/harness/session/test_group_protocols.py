@@ -84,8 +84,8 @@ def test_a_positive_that_is_not_among_the_first_is_zero_without_a_call() -> None
         "--protocol",
         "mindact-choice",
         *RANKED,
-        "--top-k",
-        "2",
+        "--benchmark-option",
+        "top_k=2",
         "--model",
         script("by_chance"),
     )
@@ -124,7 +124,7 @@ def test_classification_sends_nothing_to_a_hosted_model() -> None:
 
 def test_shuffles_deal_anew_and_tell_their_spread() -> None:
     asked = ("--protocol", "mindact-choice", *RANKED, "--model", script("by_chance"))
-    told = call(*asked, "--protocol-option", "shuffles=3", "--details", "--out", "r")
+    told = call(*asked, "--shuffles", "3", "--details", "--out", "r")
     assert told.code == 0
     chosen = [
         [s["prediction"]["element"] for s in steps("r") if s["repeat"] == n] for n in range(3)

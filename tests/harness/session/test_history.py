@@ -177,12 +177,14 @@ def test_a_run_that_came_before_speaks_for_itself(
     monkeypatch.chdir(tmp_path)
     _, done = asked("all", *UI_TARS, out="first")
     assert done.code == 0, done.err
-    own, done = asked("turns:2", *UI_TARS, "--history-from", "first")
+    own, done = asked("turns:2", *UI_TARS, "--benchmark-option", "history_from=first")
     assert done.code == 0, done.err
     for number, messages in enumerate(own.asked):
         said = [texts(message) for message in messages if message["role"] == "assistant"]
         assert said == [ACTION.format(number=place + 1) for place in range(number)]
-    lines, done = asked("2+thoughts", *UI_TARS, "--history-from", "first", out="lines")
+    lines, done = asked(
+        "2+thoughts", *UI_TARS, "--benchmark-option", "history_from=first", out="lines"
+    )
     assert done.code == 0, done.err
     text = texts(lines.asked[-1][-1])
     assert "10. CLICK (thought before: Thought: 10)" in text and "8. " not in text
@@ -199,9 +201,12 @@ def texts(message: Any) -> str:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (("--history", "2+thoughts"), "recorded steps have no thoughts; add --history-from RUN"),
+        (
+            ("--history", "2+thoughts"),
+            "recorded steps have no thoughts; add --benchmark-option history_from=RUN",
+        ),
         (("--history", "turns:2", "--image-policy", "none"), "no pictures are shown"),
-        (("--history-from", "nothing"), "--history-from nothing: "),
+        (("--benchmark-option", "history_from=nothing"), "--history-from nothing: "),
         (
             ("--history", "turns:2", "--protocol", "mindact-choice"),
             "as lines only: all, none, or K",
@@ -223,7 +228,7 @@ def test_a_run_about_other_tasks_is_no_history(
     monkeypatch.chdir(tmp_path)
     base = ("--model", "random", "--benchmark", "sample", "--limit", "2")
     assert call(*base, "--split", "dev", "--out", "other").code == 0
-    done = call(*base, "--only", f"task_id={TASK}", "--history-from", "other")
+    done = call(*base, "--only", f"task_id={TASK}", "--benchmark-option", "history_from=other")
     assert done.code == 2
     assert "other: the run has nothing about step" in done.err.splitlines()[-1]
 

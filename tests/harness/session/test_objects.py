@@ -71,7 +71,7 @@ def test_objects_of_ones_own_are_evaluated_and_on_record() -> None:
         "only": "Ulm",
     }
     assert on_record(run)["protocol"] == "loudly"
-    assert on_record(run)["protocol_options"] == {"louder": 3}
+    assert on_record(run)["protocol_option"] == {"louder": 3}
     assert on_record(run)["protocol_class"] == "tests.harness.session.test_objects:Loudly"
     again = harness.evaluate("oracle", benchmark=Towns(only="Ulm"), protocol=Loudly(3), out="r")
     assert again.records() == run.records()
@@ -85,7 +85,7 @@ def test_another_object_does_not_go_on_with_the_run() -> None:
             Loudly(),
             r'benchmark_object.only: \(not set\) on record, "Ulm"',
         ),
-        (Towns(), Loudly(2), "protocol_options.louder: 1 on record, 2 now"),
+        (Towns(), Loudly(2), "protocol_option.louder: 1 on record, 2 now"),
     ):
         with pytest.raises(UserError, match=line) as refused:
             harness.evaluate("oracle", benchmark=benchmark, protocol=protocol, out="r")

@@ -11,8 +11,8 @@ from harness.protocols.registry import _BUILT_IN
 from tests.harness.benchmarks import _autowebbench
 from tests.harness.commands.tool import call, isolate
 
-RANKED = ("-b", "sample", "--ranker", "lexical", "--top-k", "200")
-TURNS = ("-b", "mt-sample", "--ranker", "lexical", "--top-k", "200")
+RANKED = ("-b", "sample", "--ranker", "lexical", "--benchmark-option", "top_k=200")
+TURNS = ("-b", "mt-sample", "--ranker", "lexical", "--benchmark-option", "top_k=200")
 WITH = {
     "seeact-two-rounds": ("-b", "sample"),
     "seeact-choice": RANKED,

@@ -10,7 +10,7 @@ import pytest
 from harness.protocols import PROTOCOLS, open_protocol
 from tests.harness.commands.tool import ONE_TASK, call, calls, isolate
 
-RANKED = (*ONE_TASK, "--ranker", "lexical", "--top-k", "8")
+RANKED = (*ONE_TASK, "--ranker", "lexical", "--benchmark-option", "top_k=8")
 CONVERSATION = ("-b", "mt-sample", "--split", "dev", "--limit", "1", "--ranker", "lexical")
 TEXT_FIRST = ("--protocol-option", "order=text-first")
 
@@ -41,7 +41,7 @@ def test_every_protocol_with_pictures_has_the_option() -> None:
         ("seeact-attributes", ONE_TASK),
         ("coordinates", (*ONE_TASK, "--protocol-option", "coordinates=absolute")),
         ("action-strings", ONE_TASK),
-        ("mt-mindact", (*CONVERSATION, "--image-policy", "full", "--top-k", "5")),
+        ("mt-mindact", (*CONVERSATION, "--image-policy", "full", "--benchmark-option", "top_k=5")),
     ],
 )
 def test_text_comes_before_the_picture_on_demand(name: str, asked: tuple[str, ...]) -> None:
@@ -58,7 +58,7 @@ def test_text_comes_before_the_picture_on_demand(name: str, asked: tuple[str, ..
         assert shown
         assert all(texts == sorted(texts, reverse=order == "text-first") for texts in shown)
         config = json.loads(Path(order, "manifest.json").read_text("utf-8"))["config"]
-        assert config["protocol_options"]["order"] == order
+        assert config["protocol_option"]["order"] == order
         told[order] = config["candidates_told"]
     # The published rows of SeeAct say so of their candidates.
     assert told["text-first"].replace(", text first", "") == told["picture-first"]

@@ -97,7 +97,7 @@ def test_a_point_is_scored_in_both_ways() -> None:
         under = step["prediction"]["under"] in gold["elements"]
         assert step["scores"]["element_under"] == under
     assert f"points: {len(found)}, of which" in told.out
-    smallest = call("score", "r", "--scoring-option", "point_rule=smallest", "--json=full")
+    smallest = call("score", "r", "--benchmark-option", "point_rule=smallest", "--json=full")
     assert json.loads(smallest.out)["scoring"]["point_rule"] == "smallest"
 
 
@@ -142,7 +142,10 @@ def test_seeclicks_history_is_where_the_task_acted_before_whatever_is_selected()
         ((*POINTS, "--model", "scripted:{script}"), "coordinates=absolute (pixels"),
         ((*POINTS, "--model", "oracle", "--image-policy", "tiles"), "full, viewport or candidates"),
         ((*POINTS, "--model", "oracle", "--image-policy", "none"), "without pictures"),
-        ((*POINTS, "--model", "oracle", "--candidates", "snapshot"), "takes all only"),
+        (
+            (*POINTS, "--model", "oracle", "--benchmark-option", "candidates=snapshot"),
+            "takes all only",
+        ),
         ((*POINTS, "--model", "oracle", "--protocol-option", "form=no"), "qwen-vl, qwen2-vl"),
         ((*MARKS, "--model", "oracle", "--image-policy", "none"), "without pictures"),
         ((*WORDS, "--model", "oracle", "--image-policy", "none"), "without pictures"),
@@ -171,7 +174,7 @@ def test_somebody_elses_points_are_scored_in_both_ways_too() -> None:
     ]
     Path("p.jsonl").write_text("\n".join(map(json.dumps, lines)))
     told = call(
-        "score", "--predictions", "p.jsonl", *ONE_TASK, "--scoring-option", "point_rule=smallest"
+        "score", "--predictions", "p.jsonl", *ONE_TASK, "--benchmark-option", "point_rule=smallest"
     )
     assert told.code == 0
     under = sum(s["scores"]["element_under"] == 1 for s in asked)

@@ -92,10 +92,16 @@ def test_calls_on_record_are_not_asked_again_wherever_it_was_cut_off(kept: int) 
 
 def test_shuffles_are_asked_once_each_and_their_spread_is_that_of_the_repeats() -> None:
     model = ("--model", f"scripted:{__name__}:by_digest", "--progress", "off")
-    asked = ("--limit", "3", "--protocol", "mindact-choice", *LEXICAL, "--top-k", "10")
-    called = call(
-        *model, *DEV, *asked, "--protocol-option", "shuffles=3", "--details", "--out", "a"
+    asked = (
+        "--limit",
+        "3",
+        "--protocol",
+        "mindact-choice",
+        *LEXICAL,
+        "--benchmark-option",
+        "top_k=10",
     )
+    called = call(*model, *DEV, *asked, "--shuffles", "3", "--details", "--out", "a")
     assert called.code == 0, called.err
     valid = [step for step in steps("a") if step["invalid"] is None]
     assert {step["repeat"] for step in valid} == {0, 1, 2}
@@ -160,14 +166,24 @@ def test_what_is_shown_of_a_tournament_is_what_a_model_that_answers_none_is_sent
     assert "= right:" not in shown.out
     right = call("show", step, *where, "--answer")
     assert "===== right: " in right.out
-    missed = call("show", step, *where, "--top-k", "1")
+    missed = call("show", step, *where, "--benchmark-option", "top_k=1")
     assert missed.code == 0
 
 
 def test_a_step_without_a_call_is_shown_as_such() -> None:
-    assert call("--model", "oracle", *MINDACT, "--top-k", "1", "--out", "a").code == 0
+    assert (
+        call("--model", "oracle", *MINDACT, "--benchmark-option", "top_k=1", "--out", "a").code == 0
+    )
     step = next(s for s in steps("a") if not s["asked"] and s["invalid"] is None)["step_id"]
-    where = (*DEV, "--protocol", "mindact-choice", "--ranker", "lexical", "--top-k", "1")
+    where = (
+        *DEV,
+        "--protocol",
+        "mindact-choice",
+        "--ranker",
+        "lexical",
+        "--benchmark-option",
+        "top_k=1",
+    )
     shown = call("show", step, *where)
     assert "missed by the ranker" in shown.out
 

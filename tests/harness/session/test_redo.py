@@ -63,7 +63,16 @@ def begin(server: WireServer, out: str = "old", *more: str) -> tuple[str, ...]:
 
 
 def redo(*more: str, out: str = "new") -> Called:
-    fixed = ("--redo", "truncated", "--from", "old", "--out", out, "--no-preflight", "--no-cache")
+    fixed = (
+        "--redo",
+        "truncated",
+        "--redo-from",
+        "old",
+        "--out",
+        out,
+        "--no-preflight",
+        "--no-cache",
+    )
     return call(*fixed, *more)
 
 
@@ -112,9 +121,9 @@ REFUSED = (
     (("--max-tokens", "4096", "--seed", "3"), "seed: "),
     (("--max-tokens", "4096", "--temperature", "1"), "temperature: "),
     (("--max-tokens", "4096", "--out", "old"), "is the run itself"),
-    (("--max-tokens", "4096", "--redo", "empty", "--from", "fine"), "no step of fine is"),
+    (("--max-tokens", "4096", "--redo", "empty", "--redo-from", "fine"), "no step of fine is"),
     (("--max-tokens", "4096", "--redo", "answered"), "answered"),
-    (("--max-tokens", "4096", "--from", "nowhere"), "nowhere is not a run directory"),
+    (("--max-tokens", "4096", "--redo-from", "nowhere"), "nowhere is not a run directory"),
     (("--max-tokens", "4096", "--out", "fine"), "fine is another run"),
     (("--max-tokens", "4096", "--out", "full"), "full exists but is not a run directory"),
     ((), "--redo needs a higher limit than the 1024 tokens of old"),
@@ -140,9 +149,9 @@ def test_what_is_no_redo_is_refused_in_a_line_and_sends_nothing() -> None:
 def test_from_without_redo_and_redo_without_a_folder_are_refused() -> None:
     with WireServer(thinker(2000)) as server:
         line = begin(server)
-        alone = call(*line, "--from", "old", "--out", "new")
+        alone = call(*line, "--redo-from", "old", "--out", "new")
         assert (alone.code, "--from has no effect without --redo" in alone.complaint) == (2, True)
-        nowhere = call("--redo", "truncated", "--from", "old", "--max-tokens", "4096")
+        nowhere = call("--redo", "truncated", "--redo-from", "old", "--max-tokens", "4096")
         assert (nowhere.code, "--out" in nowhere.complaint) == (2, True)
         unnamed = call(*line, "--redo", "truncated", "--max-tokens", "4096", "--out", "new")
         assert (unnamed.code, "--from RUN" in unnamed.err) == (2, True)
@@ -249,7 +258,7 @@ def test_shards_that_were_redone_merge_into_a_run_that_says_so() -> None:
         for shard in ("1", "2"):
             line = at(server, *DEV, *TEXT_ONLY, "--shard", f"{shard}/2", "--out", f"old{shard}")
             assert call(*line).code == 0
-            new = ("--from", f"old{shard}", "--out", f"new{shard}", "--no-preflight")
+            new = ("--redo-from", f"old{shard}", "--out", f"new{shard}", "--no-preflight")
             assert call("--redo", "truncated", *new, "--max-tokens", "4096").code == 0
     assert call("merge", "new1", "new2", "--out", "whole").code == 0
     assert set(statuses("whole").values()) == {"answered"}

@@ -52,7 +52,7 @@ def test_paths_and_lists_are_taken_as_the_types_say(tmp_path: Path) -> None:
         (800, 300),
     )
     assert (read.shard, read.roles) == ((1, 4), (("planner", "oracle"),))
-    assert (read.adapter_options, read.history) == ((("detail", "low"),), "all")
+    assert (read.adapter_option, read.history) == ((("detail", "low"),), "all")
 
 
 def test_a_misspelt_or_misused_setting_is_found_by_mypy_and_when_it_runs() -> None:

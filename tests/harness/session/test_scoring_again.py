@@ -71,7 +71,7 @@ def test_scores_are_worked_out_from_replies_and_not_copied() -> None:
 def test_other_rules_change_the_numbers_and_leave_the_run_alone() -> None:
     run_with("ELEMENT: A\nACTION: HOVER\nVALUE: None")
     before = {path.name: path.read_bytes() for path in Path("a").iterdir()}
-    strict = scored("--scoring-option", "mapped_operations=no")
+    strict = scored("--benchmark-option", "mapped_operations=no")
     assert valid(strict, "operation_f1") < valid(summary("a"), "operation_f1")
     assert valid(strict, "element") == valid(summary("a"), "element")
     assert strict["scoring"]["mapped_operations"] is False
@@ -87,7 +87,7 @@ def test_letters_and_values_may_be_read_by_other_rules() -> None:
 
 def test_an_operation_without_an_element_can_count_as_zero() -> None:
     run_with("ELEMENT: A, B\nACTION: CLICK\nVALUE: None")
-    zero = scored("--scoring-option", "no_element_zeroes_operation=yes")
+    zero = scored("--benchmark-option", "no_element_zeroes_operation=yes")
     assert valid(scored(), "operation_f1") > 0
     assert valid(zero, "operation_f1") == 0
     assert zero["scoring"]["no_element_zeroes_operation"] is True
@@ -96,7 +96,7 @@ def test_an_operation_without_an_element_can_count_as_zero() -> None:
     config = json.loads(Path("a/manifest.json").read_text())["config"]
     assert "no_element_zeroes_operation" not in config
     asked = ("--model", "oracle", "--benchmark", "sample", "--limit", "1", "--out")
-    call(*asked, "b", "--scoring-option", "no_element_zeroes_operation=yes")
+    call(*asked, "b", "--benchmark-option", "no_element_zeroes_operation=yes")
     config = json.loads(Path("b/manifest.json").read_text())["config"]
     assert config["no_element_zeroes_operation"] is True
 
@@ -105,7 +105,7 @@ def test_an_operation_without_an_element_can_count_as_zero() -> None:
     ("narrow", "wide"), [("none", "no_element"), ("no_element", "wrong_element")]
 )
 def test_a_rule_that_another_covers_is_refused(narrow: str, wide: str) -> None:
-    rules = [f"--scoring-option {one}_zeroes_operation=yes" for one in (narrow, wide)]
+    rules = [f"--benchmark-option {one}_zeroes_operation=yes" for one in (narrow, wide)]
     words = [word for rule in rules for word in rule.split()]
     called = call("--model", "oracle", "--benchmark", "sample", *words, "--out", "a")
     assert called.code == 2
@@ -193,9 +193,7 @@ def test_missing_predictions_are_left_out_or_failed() -> None:
     left_out = predicted()
     assert valid(left_out, "success") == 1.0
     assert numbers.counts(left_out)["n_unsettled"] == 1
-    assert valid(
-        predicted("--scoring-option", "unattempted=fail"), "success", "micro"
-    ) == pytest.approx(6 / 7)
+    assert valid(predicted("--unattempted", "fail"), "success", "micro") == pytest.approx(6 / 7)
     told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out.splitlines()[-1]
     assert told.startswith("6 predictions for 7 steps; steps without one are left out")
 
@@ -294,7 +292,7 @@ def test_a_model_s_own_predictions_give_the_numbers_of_its_run() -> None:
 
 def test_steps_that_ended_in_a_certain_way_can_be_left_out_and_the_result_says_so() -> None:
     run_with("NONE: I do not know", data=DEV)
-    whole, without = scored(), scored("--scoring-option", "exclude_status=parse_error")
+    whole, without = scored(), scored("--exclude-status", "parse_error")
     assert numbers.counts(whole)["statuses"] == {"parse_error": 74}
     assert numbers.counts(without)["invalid"]["excluded_parse_error"] == 74
     assert numbers.counts(without)["n_valid"] == 0
@@ -303,7 +301,7 @@ def test_steps_that_ended_in_a_certain_way_can_be_left_out_and_the_result_says_s
 def test_repeated_tokens_count_only_when_asked_for() -> None:
     run_with("ELEMENT: A\nACTION: CLICK\nVALUE: None", data=DEV)
     # A click has no token twice, so the bag changes what it must: nothing.
-    bag = scored("--scoring-option", "bag=yes", "--f1", "cl100k-lc")
+    bag = scored("--benchmark-option", "bag=yes", "--f1", "cl100k-lc")
     assert numbers.results(bag) == numbers.results(scored("--f1", "cl100k-lc"))
 
 

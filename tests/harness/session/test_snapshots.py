@@ -47,7 +47,14 @@ def on_snapshot(server: WireServer, *more: str) -> Called:
         ("--protocol-option", "none=first", "--seed", "7", "-k", "5", "--history", "1"),
         ("--image-policy", "tiles"),
         ("--image-policy", "full:pixels=200000", "--protocol-option", "form=bnid"),
-        ("--image-policy", "none", "--lost-rows", "--candidate-option", "positives=original"),
+        (
+            "--image-policy",
+            "none",
+            "--benchmark-option",
+            "lost_rows=yes",
+            "--benchmark-option",
+            "positives=original",
+        ),
     ],
     ids=["defaults", "choices", "tiles", "small", "text"],
 )
@@ -89,11 +96,11 @@ def test_what_a_snapshot_fixes_is_refused_as_an_option() -> None:
         ("--distractors", "3"),
         ("--protocol-option", "none=first"),
         ("--image-policy", "tiles"),
-        ("--pixels", "100"),
-        ("--prompts", "x.toml"),
+        ("--image-policy", "full:pixels=100"),
+        ("--protocol-option", "prompts=x.toml"),
         ("--history", "2"),
         ("--protocol-option", "form=bnid"),
-        ("--candidate-option", "order=1"),
+        ("--benchmark-option", "order=1"),
     ):
         with WireServer() as server:
             refused = on_snapshot(server, *option)
@@ -162,8 +169,16 @@ def test_a_run_on_a_snapshot_knows_how_the_snapshot_was_made(place: Path) -> Non
         shipped.replace("You operate a website", "You are at a website")
     )
     form = ("--protocol-option", "form=bnid")
-    asked = ("--image-policy", "viewport", "--history", "2", "--prompts", "own.toml", *form)
-    settings = (*ONE_TASK, *asked, "--candidate-option", "order=1")
+    asked = (
+        "--image-policy",
+        "viewport",
+        "--history",
+        "2",
+        "--protocol-option",
+        "prompts=own.toml",
+        *form,
+    )
+    settings = (*ONE_TASK, *asked, "--benchmark-option", "order=1")
     assert call("--model", "oracle", *settings, "--out", "a").code == 0
     assert call("snapshot", *settings, "--workers", "1", "--out", "s.parquet").code == 0
     called = call("--model", "oracle", "-b", "snapshot", "--data", "s.parquet", "--out", "b")
@@ -173,7 +188,7 @@ def test_a_run_on_a_snapshot_knows_how_the_snapshot_was_made(place: Path) -> Non
         "image_policy",
         "history",
         "order",
-        "protocol_options",
+        "protocol_option",
         "seed",
         "distractors",
         "none",

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from harness.planning.resolve import begin
 
 from harness.benchmarks import benchmark_of
 from harness.engine import EnginePolicy, RetryPolicy
-from harness.planning.resolve import begin
 from harness.session.run import engine_policy
 from harness.settings import directory_name, read_settings
 from tests.harness.commands.tool import (

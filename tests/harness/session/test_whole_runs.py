@@ -129,7 +129,7 @@ def test_the_floor_follows_the_rule_that_a_wrong_element_zeroes_the_operation() 
         "--model",
         "always-click",
         *DEV,
-        "--scoring-option",
+        "--benchmark-option",
         "wrong_element_zeroes_operation=yes",
         "--out",
         "a",
@@ -225,7 +225,19 @@ def test_repeats_are_pooled_with_the_task_as_cluster() -> None:
 
 
 def test_rows_without_a_screenshot_are_asked_in_text_when_wanted() -> None:
-    assert call("--model", "oracle", *DEV, *TEXT_ONLY, "--lost-rows", "--out", "a").code == 0
+    assert (
+        call(
+            "--model",
+            "oracle",
+            *DEV,
+            *TEXT_ONLY,
+            "--benchmark-option",
+            "lost_rows=yes",
+            "--out",
+            "a",
+        ).code
+        == 0
+    )
     found = counts(summary("a"))
     assert (found["n_valid"], found["invalid"]) == (75, {"no_positive": 2})
 

@@ -56,7 +56,7 @@ def test_lists_multiply_but_for_options_that_take_one() -> None:
     assert cells[3].settings.seed == 2
     assert cells[4].settings.splits == ("test", "dev")
     assert cells[5].settings.roles == (("embedding", "lexical"), ("planner", "b"))
-    assert cells[4].settings.adapter_options == (("detail", "low"),)
+    assert cells[4].settings.adapter_option == (("detail", "low"),)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_a_list_for_an_option_that_takes_one_is_one_value(text: str, wanted: lis
 def test_tables_in_a_list_are_several_values_of_pairs() -> None:
     text = 'model = "a"\nadapter-option = [{detail = "low"}, {detail = "high", dtype = "float32"}]'
     low, high = read(text).cells
-    assert low.settings.adapter_options == (("detail", "low"),)
-    assert high.settings.adapter_options == (("detail", "high"),)
+    assert low.settings.adapter_option == (("detail", "low"),)
+    assert high.settings.adapter_option == (("detail", "high"),)
     assert high.options["dtype"] == "float32"
 
 

@@ -56,7 +56,11 @@ MIXED = ("run", "-m", "random", "-m", "oracle", "-b", "sample", "-b", "sample-gr
         (("--distractors", "3"), "--distractors", "sample-grounding"),
         (("--history", "none"), "--history", "sample-grounding"),
         (("--protocol-option", "pack=seeclick"), "--protocol-option pack", "sample"),
-        (("--scoring-option", "step_rule=exact"), "--scoring-option step_rule", "sample-grounding"),
+        (
+            ("--benchmark-option", "step_rule=exact"),
+            "--benchmark-option step_rule",
+            "sample-grounding",
+        ),
     ],
 )
 def test_an_option_is_left_out_where_it_has_no_effect(
@@ -73,7 +77,7 @@ def test_of_pairs_the_ones_with_an_effect_are_kept(place: Path) -> None:
     done = call(*MIXED, *pairs, "--limit", "1", "--out", "here", "--progress", "off")
     assert done.code == 0, done.err
     found = [json.loads(path.read_text()) for path in (place / "here").glob("*/manifest.json")]
-    options = {one["config"]["benchmark"]: one["config"]["protocol_options"] for one in found}
+    options = {one["config"]["benchmark"]: one["config"]["protocol_option"] for one in found}
     assert {name: one["order"] for name, one in options.items()} == dict.fromkeys(
         ("sample", "sample-grounding"), "text-first"
     )

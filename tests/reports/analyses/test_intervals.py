@@ -70,8 +70,8 @@ def test_the_bootstrap_is_that_of_the_task_means_with_the_seed_of_the_run(tmp_pa
         {},
         {"invalid": "fail"},
         {"unattempted": "fail"},
-        {"exclude_statuses": ["refusal"]},
-        {"exclude_statuses": ["refusal"], "invalid": "fail"},
+        {"exclude_status": ["refusal"]},
+        {"exclude_status": ["refusal"], "invalid": "fail"},
     ],
 )
 def test_values_follow_the_rules_of_the_run(tmp_path: Path, config: dict[str, object]) -> None:

@@ -299,7 +299,7 @@ def test_the_table_is_typed(tmp_path: Path) -> None:
 
 
 def test_statuses_that_the_rules_leave_out_do_not_count(tmp_path: Path) -> None:
-    rules = {"exclude_statuses": ["refusal"]}
+    rules = {"exclude_status": ["refusal"]}
     first = [step("A", 0, True), step("A", 1, False, status=Status.REFUSAL), step("B", 0, False)]
     a = _run(tmp_path, "a", first, **rules)
     b = _run(tmp_path, "b", [step("A", 0, True), step("A", 1, True), step("B", 0, True)], **rules)

@@ -91,7 +91,7 @@ def test_rules_of_scoring_must_agree_or_be_given(tmp_path: Path) -> None:
     rules: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"step_rule": "f1"}, {"step_rule": "exact"}),
         ({"unattempted": "exclude"}, {"unattempted": "fail"}),
-        ({"exclude_statuses": []}, {"exclude_statuses": ["refusal"]}),
+        ({"exclude_status": []}, {"exclude_status": ["refusal"]}),
         ({"bag": False}, {"bag": True}),
     ]
     for name, (own, theirs) in enumerate(rules):
@@ -120,7 +120,7 @@ def test_more_files_of_the_same_data_are_fine(tmp_path: Path) -> None:
 
 def test_settings_of_one_protocol_only_follow_the_protocol(tmp_path: Path) -> None:
     lists = {"protocol": "seeact-two-rounds", "none": "last", "first_of_many": False}
-    groups = {"protocol": "mindact-choice", "protocol_options": {"reader": "strict"}}
+    groups = {"protocol": "mindact-choice", "protocol_option": {"reader": "strict"}}
     found = _check(tmp_path, lists, {**groups, "none": None, "first_of_many": None})
     assert str(found) == "protocol (seeact-two-rounds against mindact-choice)"
 

@@ -71,7 +71,7 @@ def test_neither_folders_nor_addresses_are_handed_on(
     made = setup(
         model={"name": f"openai:{folder}", "model": folder, "provider": "openai"},
         base_url=server,
-        adapter_options={"extra_body": f'{{"lora": "{folder}"}}'},
+        adapter_option={"extra_body": f'{{"lora": "{folder}"}}'},
         ranker=f"{folder}.parquet",
         prompts=f"{folder}.toml",
         dataset={"rows": 2, "data": folder},
@@ -92,7 +92,7 @@ def test_neither_folders_nor_addresses_are_handed_on(
 def test_settings_that_nobody_could_have_given_are_told_in_a_line(
     tmp_path: Path, statuses: object
 ) -> None:
-    made = setup(exclude_statuses=statuses)
+    made = setup(exclude_status=statuses)
     with pytest.raises(RunError, match="leaves out an unknown status"):
         export([write(tmp_path / "run", worked(), made)], "csv", tmp_path / "out")
 

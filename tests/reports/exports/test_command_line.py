@@ -18,10 +18,10 @@ from tests.harness.commands.tool import call, isolate
     [
         "-m lexical -b sample",
         "-m random -b sample -k 5 --history none --image-policy none --seed 7 --f1 cl100k-lc "
-        "--invalid fail --scoring-option mapped_operations=no --split dev "
-        "--scoring-option exclude_status=refusal",
-        "-m lexical -b sample --candidates ranker --ranker lexical --top-k 10 --protocol "
-        "mindact-choice --protocol-option shuffles=2 --max-tokens 800",
+        "--invalid fail --benchmark-option mapped_operations=no --split dev "
+        "--exclude-status refusal",
+        "-m lexical -b sample --benchmark-option candidates=ranker --ranker lexical --benchmark-option top_k=10 --protocol "
+        "mindact-choice --shuffles 2 --max-tokens 800",
         "-m random -b sample-grounding --protocol-option form=computer-use --only target=present",
         "-m lexical -b mt-sample --protocol mt-mindact-fixed --ranker lexical",
     ],
@@ -45,7 +45,7 @@ def test_addresses_folders_and_secrets_do_not_stand_in_it() -> None:
     config = {
         "model": "openai:m",
         "base_url": "http://me:word@host.internal:8000/v1",
-        "adapter_options": {"api_key": "[masked]", "proxy": "http://proxy.internal"},
+        "adapter_option": {"api_key": "[masked]", "proxy": "http://proxy.internal"},
         "roles": {"planner": "m", "planner.base_url": "host.internal"},
         "prompts": "/home/somebody/prompts.toml",
         "benchmark": "steps",
@@ -54,13 +54,13 @@ def test_addresses_folders_and_secrets_do_not_stand_in_it() -> None:
     assert command == (
         "vlm-eval run --model openai:m --base-url URL --adapter-option 'api_key=[masked]' "
         "--adapter-option 'proxy=[address]' --role planner=m --role planner.base_url=URL "
-        "--benchmark steps --prompts prompts.toml --data FOLDER"
+        "--benchmark steps --protocol-option prompts=prompts.toml --data FOLDER"
     )
 
 
 def test_neither_do_those_within_values() -> None:
     options = {"extra_body": '{"lora": "/home/somebody/lora", "at": ["http://host.internal/v1"]}'}
-    command = command_of({"model": "openai:/srv/models/m", "adapter_options": options})
+    command = command_of({"model": "openai:/srv/models/m", "adapter_option": options})
     assert "somebody" not in command and "internal" not in command and "srv" not in command
     assert '{"lora": "lora", "at": ["[address]"]}' in command and "openai:m" in command
 

@@ -104,7 +104,7 @@ def test_the_headline_is_under_the_rules_of_the_run(tmp_path: Path) -> None:
 
 def test_rows_that_count_as_failures_score_zero(tmp_path: Path) -> None:
     rows = [*worked(), step("D", 0, True, total_steps=1, status=Status.REFUSAL)]
-    made = setup(invalid="fail", exclude_statuses=["refusal"], dataset={"rows": 8})
+    made = setup(invalid="fail", exclude_status=["refusal"], dataset={"rows": 8})
     log = exported(write(tmp_path / "run", rows, made), tmp_path / "out")
     values = [one.scores["success"].as_float() for one in log.samples or [] if one.scores]
     assert log.results is not None and len(values) == 8
@@ -250,7 +250,7 @@ def test_nothing_secret_is_in_a_log(tmp_path: Path) -> None:
     made = setup(
         base_url="https://me:hunter2@models.example/v1",
         data="/home/me/data",
-        adapter_options={"api_key": "[masked]"},
+        adapter_option={"api_key": "[masked]"},
         roles={"planner": "hf:/home/me/planner", "planner.base_url": "https://hunter2.example"},
         ranker="/home/me/ranks.parquet",
         model={"name": "openai:gpt-x", "endpoint": "https://hunter2.example/v1"},
@@ -271,7 +271,7 @@ def test_settings_of_other_types_are_told_in_a_line(tmp_path: Path) -> None:
     done = call("export", tmp_path / "run", "--to", "inspect", "-o", tmp_path / "out")
     assert done.code == 2 and "does not take temperature of GenerateConfig" in done.complaint
     assert not (tmp_path / "out").exists()
-    odd = {"max_tokens": 5, "roles": ["a"], "adapter_options": "x", "protocol_options": 1}
+    odd = {"max_tokens": 5, "roles": ["a"], "adapter_option": "x", "protocol_option": 1}
     write(tmp_path / "odd", worked(), setup(**odd))
     log = exported(tmp_path / "odd", tmp_path / "out")
     assert log.eval.model_roles is None and log.eval.model_args == {}

@@ -203,7 +203,7 @@ def test_what_is_unstated_equals_nothing_and_what_does_not_matter_everything() -
 
 def test_of_what_a_source_leaves_out_a_run_has_the_usual_value() -> None:
     assert what_differs({**CORE, "repeats": "1", "bag": "no", "history": "7"}, CORE, CORE) == ()
-    unusual = {"repeats": "3", "bag": "yes", "exclude_statuses": '["refusal"]', "max_pixels": "9"}
+    unusual = {"repeats": "3", "bag": "yes", "exclude_status": '["refusal"]', "max_pixels": "9"}
     assert set(what_differs({**CORE, **unusual}, CORE, CORE)) == set(unusual)
 
 
@@ -379,7 +379,7 @@ def test_runs_of_a_published_protocol_stand_beside_its_rows(
         ("step_rule", "exact"),
         ("bag", True),
         ("repeats", 2),
-        ("exclude_statuses", ["refusal"]),
+        ("exclude_status", ["refusal"]),
         ("unattempted", "fail"),
         ("wrong_element_zeroes_operation", True),
     ):

@@ -6,23 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import msgspec
 
 from adapters.decoding import decode_json
 from adapters.input_files import utf8_bytes
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.episode import EpisodeSettings
 from harness.benchmarks.episode.benchmark import EpisodeBenchmark
 from harness.benchmarks.episode.browsergym import answers
 from harness.benchmarks.episode.browsergym.program import Gym, ask, options_of, python_at
 from harness.benchmarks.episode.browsergym.suites import SUITES, Suite
 from harness.benchmarks.episode.miniwob.benchmark import episode_of
+from harness.benchmarks.episode.options import ForeignOptions
 from harness.benchmarks.episode.task import EpisodeDetail, EpisodeTask
 from harness.benchmarks.items import Items
 from harness.data_files import check_splits
@@ -30,7 +30,6 @@ from harness.errors import DataError, UserError, suggestion
 from harness.live.pool import Limits
 from harness.page import Attributes
 from harness.runs.records import Unit
-from harness.settings import Settings
 from parsers.records import Prediction, Scores
 
 NAME = "browsergym"
@@ -42,20 +41,18 @@ class BrowserGym(EpisodeBenchmark):
 
     suite: the suite.
     pattern: of the names of tasks, without the suite.
-    python: the Python of the environment that BrowserGym is installed in.
     """
 
     suite: Suite = SUITES["miniwob"]
     pattern: str = "*"
-    python: str | None = None
     guarded = False
     note = ""
 
-    own_python = True
+    Options = ForeignOptions
 
     @property
     def world(self) -> Gym:
-        return Gym(python_at(self.python), self.suite.viewport)
+        return Gym(python_at(self.options.env_python), self.suite.viewport)
 
     @property
     def limits(self) -> Limits:
@@ -69,16 +66,13 @@ class BrowserGym(EpisodeBenchmark):
     def attributes(self) -> Attributes:
         return self.suite.attributes
 
-    def of_run(self, settings: Settings) -> Self:
-        return replace(super().of_run(settings), python=EpisodeSettings.of(settings).env_python)
-
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Open the tasks that the program has installed, or those of a file of the user's."""
         check_splits(splits, self.splits, self.name)
         if data is not None and not self.suite.own_tasks:
             raise UserError(f"{self.name} has its tasks from BrowserGym: leave out --data")
         own = self.suite.own_tasks and _own_tasks(data, self.name)
-        tasks, versions = _installed(python_at(self.python), self.suite.name)
+        tasks, versions = _installed(python_at(self.options.env_python), self.suite.name)
         if own:
             return Items.of(
                 (
@@ -98,7 +92,7 @@ class BrowserGym(EpisodeBenchmark):
             remarks=_remarks(versions),
         )
 
-    def options(self) -> Mapping[str, Any]:
+    def opening(self) -> Mapping[str, Any]:
         return options_of(self.suite)
 
     def score(self, prediction: Prediction, detail: Any) -> Scores:
@@ -195,4 +189,4 @@ def _installed(python: str, suite: str) -> tuple[tuple[str, ...], Mapping[str, s
     try:
         return answers.listed(told)
     except ValueError as error:
-        raise UserError(f"--env-python {python}: what it answers is {error}") from None
+        raise UserError(f"env_python={python}: what it answers is {error}") from None

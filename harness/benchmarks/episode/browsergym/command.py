@@ -64,7 +64,7 @@ def how_to(suite: Suite, python: str | None = None) -> Iterator[str]:
         yield f"export {' '.join(f'{name}=http://...' for name in suite.sites)}"
     own = f"browsergym:{suite.name} --data tasks.jsonl"
     tasks = own if suite.own_tasks else f"'browsergym:{suite.name}.*'"
-    yield f"vlm-eval run -b {tasks} --env-python {place} -m gpt-5.4"
+    yield f"vlm-eval run -b {tasks} --benchmark-option env_python={place} -m gpt-5.4"
 
 
 def _folder(python: Path) -> str:
@@ -82,7 +82,7 @@ def findings(suite: Suite, python: str) -> Iterator[Finding]:
     try:
         facts = decode_json(told, _Facts)
     except msgspec.MsgspecError as error:
-        raise UserError(f"--env-python {python}: it answers otherwise: {error}") from None
+        raise UserError(f"env_python={python}: it answers otherwise: {error}") from None
     yield from _installed(suite, facts)
     if facts.browsers:
         yield _browser(facts)
@@ -153,7 +153,7 @@ def check(suite: str, env_python: str | None) -> int:
     """Say how to make an environment for a suite of BrowserGym, and what is missing in one.
 
     \b
-    vlm-eval check webarena --env-python ~/browsergym
+    vlm-eval check webarena --benchmark-option env_python=~/browsergym
 
     `browsergym` stands for its MiniWoB++, which needs nothing else. Nothing is installed, and no
     values of variables are printed. The exit status is 1 if something is missing.

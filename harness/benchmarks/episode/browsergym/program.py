@@ -205,13 +205,14 @@ def python_at(path: str | None) -> str:
     """The Python of an environment, or of a folder that is one. Raises `UserError`."""
     if path is None:
         raise UserError(
-            "BrowserGym has an environment of its own: name its Python with --env-python PATH "
+            "BrowserGym has an environment of its own: name its Python with "
+            "--benchmark-option env_python=PATH "
             "(vlm-eval check browsergym says how to make one)"
         )
     given = Path(path).expanduser()
     found = given / "bin" / "python" if given.is_dir() else given
     if not found.is_file():
-        raise UserError(f"--env-python {path}: there is no Python")
+        raise UserError(f"env_python={path}: there is no Python")
     # Not resolved: an environment is known by the link that lies in it.
     return str(found.absolute())
 
@@ -251,13 +252,13 @@ def ask(
         try:
             kind, told = answers.outcome(asked.result(limit_s))
         except TimeoutError:
-            raise UserError(f"--env-python {python}: nothing within {limit_s:g} s") from None
+            raise UserError(f"env_python={python}: nothing within {limit_s:g} s") from None
         except ChildEnded as error:
-            raise UserError(f"--env-python {python}: {error}") from None
+            raise UserError(f"env_python={python}: {error}") from None
         except OSError as error:
-            raise UserError(f"--env-python {python}: {error.strerror or error}") from None
+            raise UserError(f"env_python={python}: {error.strerror or error}") from None
         except ValueError as error:
-            raise UserError(f"--env-python {python}: what it answers is {error}") from None
+            raise UserError(f"env_python={python}: what it answers is {error}") from None
         finally:
             pool.close()
     if kind != "done":

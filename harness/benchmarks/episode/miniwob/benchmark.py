@@ -278,7 +278,7 @@ class MiniWoB(EpisodeBenchmark):
         pages()
         found(purpose=self.name, extra=self.name)
 
-    def options(self) -> Mapping[str, Any]:
+    def opening(self) -> Mapping[str, Any]:
         return {"pages": str(pages())}
 
     def _units(self, splits: Sequence[str]) -> Iterator[Unit[Any]]:

@@ -101,7 +101,7 @@ def test_visualwebbench_the_oracle_is_right_and_chance_guesses_letters() -> None
 @pytest.mark.parametrize("frames", ["published", "none"])
 def test_visualwebbench_every_way_to_ask_can_be_answered(options: str, frames: str) -> None:
     webbench()
-    settings = {"protocol_options": {"options": options, "frames": frames, "reader": "published"}}
+    settings = {"protocol_option": {"options": options, "frames": frames, "reader": "published"}}
     assert scores("oracle", small("visualwebbench"), "visualwebbench", **settings)[
         "score"
     ] == pytest.approx(1.0)

@@ -181,7 +181,16 @@ def test_turns_behind_a_reply_that_is_asked_for_again_are_asked_again() -> None:
     with WireServer(react) as server:
         assert call(*at(server, *LINE, "--max-tokens", "50")).code == 0
         before = len(server.asks)
-        again = ("--redo", "truncated", "--from", "run", "--out", "longer", "--max-tokens", "200")
+        again = (
+            "--redo",
+            "truncated",
+            "--redo-from",
+            "run",
+            "--out",
+            "longer",
+            "--max-tokens",
+            "200",
+        )
         done = call(*at(server, *again))
         assert done.code == 0, done.err
         assert len(server.asks) - before == 2

@@ -78,7 +78,7 @@ def test_sentences_of_the_recording_are_thoughts_where_they_are_asked_for() -> N
 
 def test_another_run_speaks_for_itself() -> None:
     asked("first", "--history", "2")
-    steps = asked("own", "--history", "turns:1", "--history-from", "first")
+    steps = asked("own", "--history", "turns:1", "--benchmark-option", "history_from=first")
     said = [one["content"] for one in steps[-1] if one["role"] == "assistant"]
     assert said == [REPLY.format(number=place + 1) for place in range(len(steps) - 1)]
     assert harness.open_run("own").manifest.config["history_from_sha256"]

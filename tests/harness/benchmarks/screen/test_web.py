@@ -64,7 +64,7 @@ def test_seeacts_second_round_asks_for_the_familys_form(
     calls = [one.name for one in open_run(tmp_path / "run").calls()]
     assert sorted(calls) == ["round-1"] * 3 + ["round-2"] * 3
     # The family is on record, and reads the replies again.
-    assert open_run(tmp_path / "run").manifest.config["protocol_options"]["family"] == "qwen3-vl"
+    assert open_run(tmp_path / "run").manifest.config["protocol_option"]["family"] == "qwen3-vl"
     assert "0 of 3 predictions read differently" in call("score", tmp_path / "run").out
 
 

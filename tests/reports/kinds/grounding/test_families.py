@@ -49,7 +49,7 @@ def test_what_belongs_to_a_model_stands_against_no_ranking(
     run("OS-Atlas-Base-4B", "[[500,500]]", "declared", form="plain")
     run("UGround-V1-7B", "(500, 500)", "zoomed", zoom="crop")
     forms = [
-        open_run(name).manifest.config["protocol_options"]["form"] for name in ("tars", "intern")
+        open_run(name).manifest.config["protocol_option"]["form"] for name in ("tars", "intern")
     ]
     assert forms == ["ui-tars", "box-text"]
     assert "not ranked" not in call("report", "tars", "intern").out
@@ -60,6 +60,6 @@ def test_what_belongs_to_a_model_stands_against_no_ranking(
     # What a user chose is a way to ask, and so is a second look.
     told = call("report", "tars", "declared").out
     assert "not ranked: the runs were not measured alike, but differ in" in told
-    assert "protocol_options.form" in " ".join(told.split())
-    assert "protocol_options.zoom" in " ".join(call("report", "tars", "zoomed").out.split())
+    assert "protocol_option.form" in " ".join(told.split())
+    assert "protocol_option.zoom" in " ".join(call("report", "tars", "zoomed").out.split())
     assert "--vary" in call("compare", "tars", "zoomed").complaint

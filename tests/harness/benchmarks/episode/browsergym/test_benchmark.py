@@ -61,7 +61,7 @@ def test_a_name_without_a_suite_is_one_line(name: str) -> None:
 
 
 def test_what_is_missing_is_one_line(python: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"name its Python with --env-python PATH"):
+    with pytest.raises(UserError, match=r"name its Python with --benchmark-option env_python=PATH"):
         open_benchmark("browsergym:miniwob.*")
     with pytest.raises(UserError, match="there is no Python"):
         opened(str(tmp_path), "browsergym:miniwob.*")
@@ -104,10 +104,21 @@ def test_a_run_plays_and_is_scored_and_reported(
     python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     isolate(monkeypatch, tmp_path)
-    words = ["-b", "browsergym:miniwob.click-test", "--env-python", python]
-    done = call("run", "-m", "oracle", *words, "--episodes", "2", "--environments", "1", "-o", "r")
+    words = ["-b", "browsergym:miniwob.click-test", "--benchmark-option", f"env_python={python}"]
+    done = call(
+        "run",
+        "-m",
+        "oracle",
+        *words,
+        "--benchmark-option",
+        "episodes=2",
+        "--benchmark-option",
+        "environments=1",
+        "-o",
+        "r",
+    )
     assert done.code == 0 and "100.0" in done.out
-    again = call("run", "-m", "oracle", *words, "--episodes", "2", "-o", "r")
+    again = call("run", "-m", "oracle", *words, "--benchmark-option", "episodes=2", "-o", "r")
     assert again.code == 0
     assert (
         "reward 1.0, steps 1, end the task ended it"
@@ -121,7 +132,14 @@ def test_protocols_that_play_live_pages_play_it(
     protocol: str, python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     isolate(monkeypatch, tmp_path)
-    words = ["-b", "browsergym:miniwob.click-test", "--env-python", python, "--episodes", "1"]
+    words = [
+        "-b",
+        "browsergym:miniwob.click-test",
+        "--benchmark-option",
+        f"env_python={python}",
+        "--benchmark-option",
+        "episodes=1",
+    ]
     done = call("run", "-m", "oracle", *words, "--protocol", protocol, "-o", "r")
     assert done.code == 0, done.err
     assert "reward 1.0" in call("show", "click-test-0", "--run", "r").out
@@ -133,7 +151,16 @@ def test_a_model_plays_by_action_strings_and_its_run_is_scored_without_the_envir
     isolate(monkeypatch, tmp_path)
     words = ["-b", "browsergym:miniwob.click-test", "--protocol", "action-strings"]
     done = call(
-        "run", "-m", MODEL, *words, "--env-python", python, "--episodes", "1", "--environments", "1"
+        "run",
+        "-m",
+        MODEL,
+        *words,
+        "--benchmark-option",
+        f"env_python={python}",
+        "--benchmark-option",
+        "episodes=1",
+        "--benchmark-option",
+        "environments=1",
     )
     assert done.code == 0, done.err
     (run,) = (tmp_path / "runs").iterdir()
@@ -160,12 +187,19 @@ def test_a_message_to_the_user_ends_an_episode_only_where_its_task_says_so(
     isolate(monkeypatch, tmp_path)
     for name in SUITES["webarena"].sites:
         monkeypatch.setenv(name, "http://shop.invalid")
-    words = ["-b", f"browsergym:{tasks}", "--env-python", python, "--protocol", "action-strings"]
+    words = [
+        "-b",
+        f"browsergym:{tasks}",
+        "--benchmark-option",
+        f"env_python={python}",
+        "--protocol",
+        "action-strings",
+    ]
     if tasks == "openended":
         own = {"goal": "Find a red lamp.", "start_url": "https://lamps.invalid/"}
         Path("tasks.jsonl").write_text(json.dumps(own) + "\n")
         words += ["--data", "tasks.jsonl"]
-    done = call("run", "-m", GREETER, *words, "--episodes", "1", "-o", "r")
+    done = call("run", "-m", GREETER, *words, "--benchmark-option", "episodes=1", "-o", "r")
     assert done.code == 0, done.err
     (record,) = harness.open_run("r").records()
     shown = call("show", record.unit_id, "--run", "r").out
@@ -203,14 +237,14 @@ def test_the_check_fails_where_the_run_would(
 ) -> None:
     isolate(monkeypatch, tmp_path)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
-    done = call("check", "assistantbench", "--env-python", python)
+    done = call("check", "assistantbench", "--benchmark-option", f"env_python={python}")
     found = {line.split()[1]: line for line in done.out.splitlines() if len(line.split()) > 1}
     reason = "browsergym.assistantbench cannot be imported (Couldn't reach"
     assert done.code == 1 and found["tasks"].startswith("missing") and reason in found["tasks"]
     assert found["https://google.com"].startswith("missing")
     with pytest.raises(UserError, match=re.escape(reason)):
         opened(python, "browsergym:assistantbench.*")
-    own = call("check", "openended", "--env-python", python)
+    own = call("check", "openended", "--benchmark-option", f"env_python={python}")
     assert "-b browsergym:openended --data tasks.jsonl" in own.out
     assert "ok       tasks" in own.out
 
@@ -219,7 +253,7 @@ def test_the_option_is_refused_where_nothing_has_another_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     isolate(monkeypatch, tmp_path)
-    done = call("run", "-m", "random", "-b", "sample", "--env-python", "x")
+    done = call("run", "-m", "random", "-b", "sample", "--benchmark-option", "env_python=x")
     assert done.code == 2
     assert "--env-python has no effect on sample, which runs under this Python" in done.err
 
@@ -232,7 +266,7 @@ def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
     monkeypatch.setenv("WA_REDDIT", "http://user:secret@127.0.0.1:9/")
     monkeypatch.setenv("WA_MAP", "file:///etc")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    done = call("check", "webarena", "--env-python", python)
+    done = call("check", "webarena", "--benchmark-option", f"env_python={python}")
     assert done.code == 1 and "secret" not in done.out + done.err
     found = {line.split()[1]: line for line in done.out.splitlines() if len(line.split()) > 1}
     assert found["browsergym-webarena"].endswith("not installed")
@@ -244,7 +278,12 @@ def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
     told = call("check", "browsergym")
     assert told.code == 0 and "pip install browsergym-miniwob" in told.out
     assert call("check", "webarna").code == 2
-    absent = call("check", "webarena", "--env-python", str(tmp_path / "my gym" / "bin" / "python"))
+    absent = call(
+        "check",
+        "webarena",
+        "--benchmark-option",
+        f"env_python={tmp_path / 'my gym' / 'bin' / 'python'}",
+    )
     assert absent.code == 2 and "there is no Python" in absent.err
     assert f"python3.12 -m venv '{tmp_path / 'my gym'}'" in absent.out
 

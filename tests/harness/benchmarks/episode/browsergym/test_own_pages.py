@@ -20,7 +20,7 @@ def test_pages_of_our_own_are_played_by_action_strings(
 ) -> None:
     isolate(monkeypatch, tmp_path)
     words = ["-b", "miniwob", "--only", "task=enter-text", "--protocol", "action-strings"]
-    more = ["--episodes", "1", "--environments", "1", "-o", "r"]
+    more = ["--benchmark-option", "episodes=1", "--benchmark-option", "environments=1", "-o", "r"]
     assert call("run", "-m", MODEL, *words, *more).code == 0
     assert "reward 1.0, steps 6" in call("show", "enter-text-0", "--run", "r").out
     marks = ["--protocol-option", "text=none", "--protocol-option", "marks=true"]

@@ -76,7 +76,7 @@ def parser(real: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_nothing_is_missing(real: str) -> None:
-    done = call("check", "browsergym", "--env-python", real)
+    done = call("check", "browsergym", "--benchmark-option", f"env_python={real}")
     assert done.code == 0 and "stands in for chromium-1117/chrome-linux/chrome" in done.out
 
 
@@ -86,9 +86,18 @@ def test_scripted_solutions_and_a_scripted_model_solve_tasks_by_action_strings(
     isolate(monkeypatch, tmp_path)
     tasks = ("click-test", "enter-text", "click-checkboxes", "choose-list", "enter-date")
     only = [word for task in tasks for word in ("--only", f"task={task}")]
-    words = ["-b", "browsergym:miniwob.*", "--env-python", real, "--protocol", "action-strings"]
+    words = [
+        "-b",
+        "browsergym:miniwob.*",
+        "--benchmark-option",
+        f"env_python={real}",
+        "--protocol",
+        "action-strings",
+    ]
     for name, model, chosen in (("a", "oracle", only), ("b", MODEL, only[:4])):
-        done = call("run", "-m", model, *words, *chosen, "--episodes", "1", "-o", name)
+        done = call(
+            "run", "-m", model, *words, *chosen, "--benchmark-option", "episodes=1", "-o", name
+        )
         assert done.code == 0, done.err
         summary = json.loads((tmp_path / name / "summary.json").read_text())
         assert number(summary, "success", "micro") == 1.0

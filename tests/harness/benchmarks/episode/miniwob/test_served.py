@@ -44,7 +44,16 @@ def test_a_model_that_points_at_the_button_gets_the_reward(
             *("run", "-m", "openai:m", "--base-url", server.base_url("openai"), "--no-preflight"),
             *("--benchmark", "miniwob"),
             *("--protocol", "coordinates", "--protocol-option", "coordinates=absolute"),
-            *("--only", "task=click-test-2", "--episodes", "1", "--seed", "3", "-o", "run"),
+            *(
+                "--only",
+                "task=click-test-2",
+                "--benchmark-option",
+                "episodes=1",
+                "--seed",
+                "3",
+                "-o",
+                "run",
+            ),
         )
     assert done.code == 0, done.err
     (ask,) = asked
@@ -79,7 +88,16 @@ def test_earlier_steps_of_an_episode_are_turns_with_their_last_screenshots(
             *("run", "-m", "openai:m", "--base-url", server.base_url("openai"), "--no-preflight"),
             *("--benchmark", "miniwob", "--protocol", "coordinates", "--history", "turns:2"),
             *("--protocol-option", "coordinates=absolute", "--protocol-option", "form=ui-tars"),
-            *("--only", "task=click-test-2", "--episodes", "1", "--max-steps", "4", "-o", "run"),
+            *(
+                "--only",
+                "task=click-test-2",
+                "--benchmark-option",
+                "episodes=1",
+                "--benchmark-option",
+                "max_steps=4",
+                "-o",
+                "run",
+            ),
         )
     assert done.code == 0, done.err
     assert [ask.pictures for ask in asked] == [1, 2, 2, 2]
@@ -115,7 +133,16 @@ def test_screenshots_that_differ_are_shown_again(
             *("run", "-m", "openai:m", "--base-url", server.base_url("openai"), "--no-preflight"),
             *("--benchmark", "miniwob", "--protocol", "coordinates", "--history", "turns:3"),
             *("--protocol-option", "coordinates=absolute", "--protocol-option", "form=ui-tars"),
-            *("--only", "task=enter-text", "--episodes", "1", "--max-steps", "4", "--seed", "3"),
+            *(
+                "--only",
+                "task=enter-text",
+                "--benchmark-option",
+                "episodes=1",
+                "--benchmark-option",
+                "max_steps=4",
+                "--seed",
+                "3",
+            ),
             *("-o", "run"),
         )
     assert done.code == 0, done.err
