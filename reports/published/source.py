@@ -282,8 +282,8 @@ def _check_keys(keys: Keys, where: str, file: _File) -> None:
             continue
         known = name != AVERAGE or value in get_args(Average)
         _require(known, f"{where} has an unknown average: {value!r}")
-        if name in setting_keys() and (known := declared(name)):
+        if name in setting_keys() and (setting := declared(name)):
             try:
-                known.read(value)
+                setting.read(value)
             except ValueError as error:
                 raise PublishedError(f"{where} has a wrong value of {name}: {error}") from error
