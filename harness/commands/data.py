@@ -145,7 +145,8 @@ def import_seeact(files: tuple[Path, ...], out: Path, scores: Path | None, overw
 
     FILES are queries.jsonl or folders with such files. The steps have no screenshot, because the
     queries have none: run them with --benchmark multimodal-mind2web --data OUT
-    --image-policy none --benchmark-option lost_rows=yes, or use the ranks with Multimodal-Mind2Web itself.
+    --image-policy none --benchmark-option lost_rows=yes, or use the ranks with
+    Multimodal-Mind2Web itself.
     """
     from adapters.registry import load
     from harness.tables import counted

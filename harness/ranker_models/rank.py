@@ -49,8 +49,8 @@ def rank(ranker: str, out: Path, overwrite: bool, **_: Any) -> int:
 
     Settings of a cross-encoder follow its path: cross-encoder:PATH,device=cuda,dtype=bfloat16
     (also batch-size= and revision=). If the command is interrupted or killed, run it again to
-    continue. Use the file in a run with --benchmark-option candidates=ranker --ranker FILE, and measure it with
-    vlm-eval rankers recall.
+    continue. Use the file in a run with --benchmark-option candidates=ranker --ranker FILE, and
+    measure it with vlm-eval rankers recall.
     """
     dataset = recorded_steps(open_data(read_options()).part)
     for notice in dataset.notices:

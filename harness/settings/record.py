@@ -44,8 +44,8 @@ _MOVED = {
 }
 """Options that once stood by themselves, by the option that takes them as `KEY=VALUE`."""
 _RENAMED = {
-    "benchmark_option": "--benchmark-option KEY=VALUE",
-    "benchmark_option": "--benchmark-option KEY=VALUE",
+    "candidate_option": "--benchmark-option KEY=VALUE",
+    "scoring_option": "--benchmark-option KEY=VALUE",
     "pixels": "--image-policy full:pixels=N",
     "from": "--redo-from RUN",
 }

@@ -1,4 +1,4 @@
-"""The record of a setting of a run, or of an option of a benchmark, filled in at its declaration."""
+"""The record of a setting of a run, or of an option of a benchmark."""
 
 from __future__ import annotations
 
