@@ -208,6 +208,6 @@ def redo_hint(
     if not cut or unusable_replies(records, limits) is None:
         return None
     return (
-        f"to ask only the truncated {units} again: vlm-eval --redo truncated --from "
+        f"to ask only the truncated {units} again: vlm-eval --redo truncated --redo-from "
         f"{shlex.quote(str(directory))} --max-tokens {higher(limits)} --out NEW"
     )

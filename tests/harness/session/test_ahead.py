@@ -22,7 +22,10 @@ def test_rows_before_a_broken_one_are_asked_about_first(tmp_path: Path) -> None:
     rows[6]["cleaned_html"] = "<p>" * 5_000
     data = write(tmp_path / "test_task.parquet", rows)
     settings = Settings(
-        model="random", benchmark="multimodal-mind2web", data=str(data), distractors=5
+        model="random",
+        benchmark="multimodal-mind2web",
+        benchmark_option=(("distractors", 5),),
+        data=str(data),
     )
     plan = plan_run(settings, asks=False)
     seen: list[str] = []

@@ -11,6 +11,7 @@ from harness.benchmarks import open_steps
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.history import EarlierSteps, segment_of
 from harness.benchmarks.step.listing import list_step
+from harness.benchmarks.step.options import StepOptions
 from harness.pictures import PicturePolicy
 from harness.protocols.autowebglm import AutoWebGLM
 from harness.rankers import open_ranks
@@ -89,10 +90,10 @@ def test_previous_commands_are_of_steps_before_and_of_no_other() -> None:
     """Whichever candidate of the step itself is right, and whatever comes after it."""
     data = open_steps("sample", splits=["dev"])
     protocol = AutoWebGLM()
-    settings = Settings(candidates="ranker", top_k=20)
+    options = StepOptions(candidates="ranker", top_k=20)
     policy = PicturePolicy.parse("none")
     ranks = open_ranks("lexical")
-    shows = Shows(settings, protocol, policy, ranks=ranks)
+    shows = Shows(Settings(), options, protocol, policy, ranks=ranks)
     earlier = EarlierSteps(data, segments=True)
 
     def asked(row: Row) -> str:

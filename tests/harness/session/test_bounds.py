@@ -15,6 +15,7 @@ import pytest
 from harness.benchmarks import benchmark_of
 from harness.benchmarks import scoring as module
 from harness.benchmarks.scoring import bounds_of
+from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.errors import UserError
 from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of
@@ -75,7 +76,9 @@ def test_chance_is_the_mean_over_all_choices_that_could_be_clicked(joint: bool) 
     records, settings = _records(*DEV)
     options = {**dict(settings.benchmark_option), "wrong_element_zeroes_operation": joint}
     settings = replace(settings, benchmark_option=tuple(options.items()))
-    rules = benchmark_of(settings).rules
+    source = benchmark_of(settings)
+    assert isinstance(source, StepBenchmark)
+    rules = source.rules
     found = results_of(records, settings, MIND2WEB)["", ""]
     asked = [record for record in records if record.invalid is None]
     clicks = {

@@ -13,6 +13,7 @@ from harness.benchmarks import open_steps
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.listing import list_step
+from harness.benchmarks.step.options import StepOptions
 from harness.candidates import page_of
 from harness.errors import DataError
 from harness.page import Page
@@ -55,10 +56,11 @@ def prepared(
     row: Row, protocol: StepProtocol | None = None, ranks: Fixed | None = None, **choosing: object
 ) -> Ready[StepView]:
     protocol = protocol or TwoRounds()
-    chosen = Settings(**choosing)  # type: ignore[arg-type]
+    chosen = StepOptions(**choosing)  # type: ignore[arg-type]
     none = PicturePolicy("none")
     texts = protocol.needs.texts
-    return list_step(row, Shows(chosen, protocol, none, blind=texts, ranks=ranks))
+    shows = Shows(Settings(), chosen, protocol, none, blind=texts, ranks=ranks)
+    return list_step(row, shows)
 
 
 def ranked(row: Row, place: int, top_k: int, **more: object) -> Ready[StepView]:

@@ -17,6 +17,7 @@ from harness.benchmarks import StepDataset, open_steps
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.history import FinishedTurns
 from harness.benchmarks.step.listing import list_step, offered
+from harness.benchmarks.step.options import StepOptions
 from harness.pictures import PicturePolicy
 from harness.protocols import open_protocol
 from harness.rankers import open_ranks
@@ -223,7 +224,8 @@ def test_a_memory_says_nothing_of_the_current_step(name: str, data: Path) -> Non
     protocol = open_protocol(name)
     dataset, of_later_turns = rows(data)
     shows = Shows(
-        Settings(candidates="ranker", top_k=12),
+        Settings(),
+        StepOptions(candidates="ranker", top_k=12),
         protocol,
         PicturePolicy.parse("none"),
         ranks=open_ranks("lexical"),

@@ -16,6 +16,7 @@ from harness.benchmarks import StepDataset, open_steps
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.history import FinishedTurns
 from harness.benchmarks.step.listing import list_steps, offered
+from harness.benchmarks.step.options import StepOptions
 from harness.benchmarks.step.results import wrong_steps
 from harness.candidates import page_of
 from harness.pictures import PicturePolicy
@@ -42,9 +43,9 @@ def listed() -> Released:
 
 def steps_of(dataset: StepDataset, whole: StepDataset | None = None, top_k: int = 5) -> list[Step]:
     protocol: TwoRounds = type("Remembering", (TwoRounds,), {"needs": Needs(turns=True)})()
-    settings = Settings(candidates="ranker", ranker="lexical", top_k=top_k, missed="ask")
+    options = StepOptions(candidates="ranker", ranker="lexical", top_k=top_k, missed="ask")
     ranks = open_ranks("lexical")
-    shows = Shows(settings, protocol, PicturePolicy("none"), ranks=ranks)
+    shows = Shows(Settings(), options, protocol, PicturePolicy("none"), ranks=ranks)
     turns = FinishedTurns(whole or dataset, partial(offered, shows=shows))
     return [listed.view.step for listed in list_steps(dataset, shows, None, turns)]
 

@@ -200,8 +200,8 @@ def test_what_could_not_be_done_is_told_to_the_model(
 ) -> None:
     player = Player(lambda text, number: reply)
     options = {"coordinates": "absolute", "form": "plain"} if protocol == "coordinates" else {}
-    run = {**RUN, "protocol": protocol, "protocol_option": options, "max_steps": 2}
-    harness.evaluate(player, **run)
+    run = {**RUN, "protocol": protocol, "protocol_option": options}
+    harness.evaluate(player, benchmark_option={"max_steps": 2}, **run)
     assert sum("failed: only buttons can be pressed here" in text for text in player.texts) == 3
 
 
@@ -209,7 +209,7 @@ def test_an_episode_goes_no_further_than_its_limit(tmp_path: Path) -> None:
     player = Player(lambda text, number: "ELEMENT: 100, 20\nACTION: CLICK\nVALUE: None")
     options = {"coordinates": "absolute", "form": "plain"}
     run = {**RUN, "protocol": "coordinates", "protocol_option": options}
-    done = harness.evaluate(player, max_steps=2, out="run", **run)
+    done = harness.evaluate(player, benchmark_option={"max_steps": 2}, out="run", **run)
     steps = [record.prediction and record.prediction.parsed for record in done.records()]
     assert steps == [{"reward": None, "steps": 2, "end": "step limit"}] * 3
     acts = {line["place"]: line["act"]["action"] for line in calls("run") if line.get("act")}

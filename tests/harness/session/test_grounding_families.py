@@ -91,7 +91,7 @@ def test_what_a_family_answers_is_scored(
             f"openai:{family.model}",
             benchmark="sample-grounding",
             split="dev",
-            step_id=UNITS,
+            only=[f"step_id={unit}" for unit in UNITS],
             base_url=wire.base_url("openai"),
             protocol_option=options,
             out="run",
@@ -120,7 +120,7 @@ def test_the_oracle_is_right_wherever_the_numbers_are_fine_enough(
     form: Form, coordinates: Convention, zoom: str
 ) -> None:
     options = {"form": form, "coordinates": coordinates}
-    of_form = [open_protocol("grounding", {}, {**options, "zoom": z}) for z in {"none", zoom}]
+    of_form = [open_protocol("grounding", {**options, "zoom": z}) for z in {"none", zoom}]
     for protocol in of_form:
         assert isinstance(protocol, Grounding)
         for item, detail in sample().values():

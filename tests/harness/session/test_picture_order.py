@@ -27,7 +27,7 @@ def test_every_protocol_with_pictures_has_the_option() -> None:
     for name in sorted(shows | {"mt-mindact", "mt-synapse", "self-map"}):
         settings = found[name].settings()
         assert settings["order"] == "picture-first", name
-        moved = open_protocol(name, {}, {"order": "text-first"})
+        moved = open_protocol(name, {"order": "text-first"})
         assert moved.settings() == {**settings, "order": "text-first"}
     assert {"seeact-choice", "coordinates", "action-strings", "grounding"} <= shows
 

@@ -37,7 +37,7 @@ def test_the_redo_that_a_run_offers_names_it(target: str) -> None:
         line = at(server, *ONE_TASK, *TEXT_ONLY, "--repeats", "3", "--no-cache", "--out", target)
         told = call(*line).err
     command = words(told.partition(" --out NEW")[0], "vlm-eval --redo")
-    assert command[command.index("--from") + 1] == target
+    assert command[command.index("--redo-from") + 1] == target
 
 
 def test_the_score_of_a_run_read_otherwise_names_it(target: str) -> None:

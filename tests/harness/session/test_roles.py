@@ -144,10 +144,10 @@ def test_the_three_ways_to_write_roles_mean_the_same() -> None:
     for given in (
         {"role": {**flat, "embedding": "lexical"}},
         {"role": {**nested, "embedding": "lexical"}},
-        {"roles": pairs},
+        {"role": pairs},
         {"role": [f"{name}={value}" for name, value in pairs]},
     ):
-        assert read_settings({"model": "m", **given}).roles == pairs
+        assert read_settings({"model": "m", **given}).role == pairs
 
 
 def test_a_role_is_given_once_and_the_protocol_has_it() -> None:
@@ -174,8 +174,8 @@ def test_roles_in_a_file_are_those_of_the_command_line(server: WireServer) -> No
 def test_a_run_without_roles_is_what_it_was() -> None:
     plain = {"model": "lexical", "benchmark": "sample"}
     settings = read_settings(plain)
-    assert settings.roles == ()
-    assert directory_name(settings) == "lexical-sample-k20-" + directory_name(settings)[-8:]
+    assert settings.role == ()
+    assert directory_name(settings) == "lexical-sample-" + directory_name(settings)[-8:]
     called = call("run", "--model", "lexical", *DEV, "--limit", "1", "--out", "run")
     assert called.code == 0
     whole = json.dumps(manifest()) + Path("run/summary.json").read_text()
@@ -255,7 +255,7 @@ def test_what_was_chosen_is_on_record_and_another_choice_is_another_run(
 ) -> None:
     assert call(*line(server, "--out", "run")).code == 0
     config = manifest()["config"]
-    assert config["roles"]["planner"] == "openai:planner"
+    assert config["role"]["planner"] == "openai:planner"
     assert config["role_models"]["planner"]["model"] == "planner"
     assert config["role_models"]["planner"]["generation"] == {"max_tokens": 1024}
     assert config["role_models"]["embedding"]["endpoint"] == server.base_url("openai")
@@ -407,7 +407,7 @@ def test_roles_from_python() -> None:
     )
     assert run.complete
     config = run.manifest.config
-    assert config["roles"]["planner.max_tokens"] == "9"
+    assert config["role"]["planner.max_tokens"] == "9"
     assert config["role_models"]["planner"]["provider"] == "scripted"
     with pytest.raises(UserError, match="--role writer"):
         harness.evaluate(

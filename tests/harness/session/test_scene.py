@@ -8,6 +8,7 @@ from harness.benchmarks import open_steps
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.listing import list_step
+from harness.benchmarks.step.options import StepOptions
 from harness.benchmarks.step.scene import PageScene, RecordedScene
 from harness.candidates import page_of
 from harness.pictures import PicturePolicy, Recipe, plan, read_size
@@ -24,7 +25,7 @@ def asked(needs: Needs, policy: PicturePolicy = CANDIDATES) -> tuple[Row, Ready[
     rows = open_steps("sample", splits=["dev"]).rows()
     row = next(row for row in rows if row.invalid is None)
     protocol: TwoRounds = type("Needing", (TwoRounds,), {"needs": needs})()
-    return row, list_step(row, Shows(Settings(), protocol, policy))
+    return row, list_step(row, Shows(Settings(), StepOptions(), protocol, policy))
 
 
 def scene_of(question: Ready[StepView]) -> PageScene:

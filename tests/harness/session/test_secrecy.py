@@ -18,6 +18,7 @@ from harness.benchmarks import Benchmark, Items, benchmark, open_steps
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.listing import list_step
+from harness.benchmarks.step.options import StepOptions
 from harness.dialogue import Act, Call, Dialogue, Embed, Observation, Result, hold_turns
 from harness.page import Candidate
 from harness.pictures import PicturePolicy
@@ -59,10 +60,11 @@ def told(row: Row, protocol: AskingProtocol) -> list[tuple[str, str]]:
     needs = protocol.needs
     source = needs.sources[0]
     ranked = source == "ranker"
-    choosing = Settings(candidates=source, top_k=20 if ranked else None)
+    options = StepOptions(candidates=source, top_k=20 if ranked else None)
     policy = PicturePolicy.parse("none" if needs.pictures == "none" else needs.picture_policy)
     ranks = open_ranks("lexical") if ranked else None
-    return sent_about(protocol, list_step(row, Shows(choosing, protocol, policy, ranks=ranks)))
+    shows = Shows(Settings(), options, protocol, policy, ranks=ranks)
+    return sent_about(protocol, list_step(row, shows))
 
 
 def sent_about(protocol: AskingProtocol, question: Ready[StepView]) -> list[tuple[str, str]]:
@@ -123,7 +125,8 @@ def test_the_same_is_asked_of_every_family_whatever_is_right(family: str) -> Non
         if not any(issubclass(source.View, one.View) for one in PROTOCOLS.all(name)):
             continue
         protocol = open_protocol(name, View=source.View)
-        shows = Shows(Settings(benchmark=family), protocol, PicturePolicy("full"))
+        settings, pictures = Settings(benchmark=family), PicturePolicy("full")
+        shows = Shows(settings, source.options, protocol, pictures)
         for unit, other in itertools.pairwise(whole.entries):
             swapped = replace(unit, detail=replace(unit.detail, gold=other.detail.gold))
             sent = asked_about(source, unit, whole, shows)
