@@ -33,13 +33,14 @@ class PastReplies:
     _exchanges: dict[str, tuple[Said, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        option = f"--benchmark-option history_from={self.path}"
         try:
             if self._run.manifest.config.get("benchmark") != self.benchmark:
-                raise UserError(f"history_from={self.path}: a run on another benchmark")
+                raise UserError(f"{option}: a run on another benchmark")
             if not self._run.complete:
-                raise UserError(f"history_from={self.path}: the run is not complete")
+                raise UserError(f"{option}: the run is not complete")
         except RunError as error:
-            raise UserError(f"history_from={self.path}: {error}") from error
+            raise UserError(f"{option}: {error}") from error
 
     @cached_property
     def digest(self) -> str:
@@ -51,8 +52,8 @@ class PastReplies:
         lost = next((one for one in unit_ids if one not in self._units), None)
         if lost is not None:
             raise DataError(
-                f"history_from={self.path}: the run has nothing about step {lost}, which comes "
-                "before a selected one"
+                f"--benchmark-option history_from={self.path}: the run has nothing about step "
+                f"{lost}, which comes before a selected one"
             )
 
     def instead(self, unit_id: str, recorded: Earlier) -> Earlier:

@@ -208,21 +208,31 @@ def on_record(settings: Settings) -> dict[str, Any]:
         if not SETTINGS[name].identity or value is None or value == ():
             continue
         if SETTINGS[name].holds_pairs:
-            plain[name] = masked({key: one for key, one in value if _identifies(key)})
+            told = {key: one for key, one in value if _identifies(name, key)}
+            if told:
+                plain[name] = masked(told)
         else:
             plain[name] = list(value) if isinstance(value, tuple) else value
     return {name: plain[name] for name in SETTINGS if name in plain}
 
 
-def _identifies(key: str) -> bool:
-    """Return True if an option, or a setting of a role (`planner.effort`), is on record."""
-    name = key.rpartition(".")[2]
+def _identifies(setting: str, key: str) -> bool:
+    """Return True if a key of a setting of pairs is on record: an option of an adapter unless it
+    changes no reply, a setting of a role (`planner.effort`) if it is one of a run's identity."""
+    if setting == "adapter_option":
+        return key not in SESSION_OPTIONS
+    _, dot, name = key.rpartition(".")
+    if setting != "role" or not dot:
+        return True
     return name not in SESSION_OPTIONS and (name not in SETTINGS or SETTINGS[name].identity)
 
 
 def of_session(settings: Settings) -> dict[str, Any]:
-    """Return the settings that change no result and may differ between the sessions of a run."""
-    return {name: getattr(settings, name) for name in FIELDS if SETTINGS[name].group == "Running"}
+    """Return the settings that change no result and may differ between the sessions of a run, and
+    such options of the adapter."""
+    named = {name: getattr(settings, name) for name in FIELDS if SETTINGS[name].group == "Running"}
+    options = {key: one for key, one in settings.adapter_option if key in SESSION_OPTIONS}
+    return {**named, "adapter_option": options}
 
 
 def from_record(config: Mapping[str, Any]) -> Settings:

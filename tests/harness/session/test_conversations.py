@@ -275,7 +275,7 @@ def test_pictures_are_refused_where_there_are_none(listed: Released) -> None:
         "--benchmark-option",
         "lost_rows=yes",
     )
-    assert lost.code == 2 and "--lost-rows has no effect" in lost.complaint
+    assert lost.code == 2 and "--benchmark-option lost_rows has no effect" in lost.complaint
 
 
 def test_plain_protocols_see_nothing_of_earlier_turns(listed: Released) -> None:

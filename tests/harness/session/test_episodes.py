@@ -168,8 +168,8 @@ def test_unreadable_replies_do_nothing_are_told_and_end_an_episode(tmp_path: Pat
 
 def test_without_any_action_an_episode_is_no_answer_however_few_its_steps(tmp_path: Path) -> None:
     player = Player(lambda text, number: "I would rather not say.")
-    run = {**RUN, "protocol": "seeact-two-rounds", "max_steps": 1, "out": "run"}
-    for record in harness.evaluate(player, **run).records():
+    run = {**RUN, "protocol": "seeact-two-rounds", "out": "run"}
+    for record in harness.evaluate(player, benchmark_option={"max_steps": 1}, **run).records():
         assert record.prediction is not None and record.prediction.status == "parse_error"
         assert record.prediction.parsed["end"] == "step limit"
 
@@ -184,7 +184,7 @@ def test_without_any_action_an_episode_is_no_answer_however_few_its_steps(tmp_pa
 )
 def test_why_nothing_was_done_is_told_to_the_model(reply: str, why: str, tmp_path: Path) -> None:
     player = Player(lambda text, number: reply)
-    harness.evaluate(player, **{**RUN, "protocol": "autowebglm", "max_steps": 2})
+    harness.evaluate(player, protocol="autowebglm", benchmark_option={"max_steps": 2}, **RUN)
     assert sum(f"no action: {why}" in text for text in player.texts) == 3
 
 
@@ -230,7 +230,12 @@ def test_a_run_that_was_stopped_goes_on_with_episodes_from_their_beginning(tmp_p
         return "ELEMENT: 100, 20\nACTION: CLICK\nVALUE: None"
 
     options = {"coordinates": "absolute", "form": "plain"}
-    run = {**RUN, "protocol": "coordinates", "protocol_option": options, "max_steps": 3}
+    run = {
+        **RUN,
+        "benchmark_option": {"max_steps": 3},
+        "protocol": "coordinates",
+        "protocol_option": options,
+    }
     run |= {"out": "run", "cache": False, "concurrency": 1}
     with pytest.raises(Fatal):
         harness.evaluate(Player(answer), **run)
@@ -247,7 +252,7 @@ def test_settings_of_recorded_steps_are_refused(tmp_path: Path) -> None:
     refused = call("run", "-m", "random", "-b", "pressing", "--image-policy", "oracle-target")
     assert refused.code == 2 and "the right answer on a live page is unknown" in refused.err
     refused = call("run", "-m", "random", "-b", "sample", "--benchmark-option", "max_steps=5")
-    assert refused.code == 2 and "--max-steps has no effect on sample" in refused.err
+    assert refused.code == 2 and "option max_steps: sample has no such option" in refused.err
     oracle = call("run", "-m", "oracle", "-b", "pressing")
     assert oracle.code == 2 and "oracle" in oracle.err
     with pytest.raises(UserError, match="needs the right answer, and pressing has none on r"):

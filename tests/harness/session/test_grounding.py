@@ -94,7 +94,7 @@ def test_chance_is_the_share_of_the_picture_that_targets_cover() -> None:
 
 
 def test_random_points_hit_as_often_as_chance(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = run("random", "many", repeats=400, step_ids=("map",))
+    done = run("random", "many", repeats=400, only="step_id=map")
     hits = [(record.scores or {})["hit"] or 0.0 for record in done.records()]
     # 400 draws at 9.15 %: four standard deviations are 5.6 points.
     assert sum(hits) / len(hits) == pytest.approx(54900 / 600_000, abs=0.056)
@@ -213,7 +213,7 @@ def test_a_run_with_a_pack_of_ones_own_is_read_again_without_the_file() -> None:
     )
     replies = {"gone": "[-1, -1]", "menu": "[0, 999]", "edge": "[999, 999]"}
     pointer = Pointer(lambda request: replies.get(request.unit_id, "[1, 1]"))
-    done = run(pointer, "own", prompts=str(pack), protocol_option={"refusals": "offered"})
+    done = run(pointer, "own", protocol_option={"prompts": str(pack), "refusals": "offered"})
     hits = {record.unit_id: (record.scores or {})["hit"] for record in done.records()}
     assert hits == {"search": 0, "menu": 0, "edge": 1, "map": 0, "gone": 1}
     pack.unlink()

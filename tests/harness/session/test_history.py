@@ -206,7 +206,10 @@ def texts(message: Any) -> str:
             "recorded steps have no thoughts; add --benchmark-option history_from=RUN",
         ),
         (("--history", "turns:2", "--image-policy", "none"), "no pictures are shown"),
-        (("--benchmark-option", "history_from=nothing"), "--history-from nothing: "),
+        (
+            ("--benchmark-option", "history_from=nothing"),
+            "history_from=nothing: nothing is not a run",
+        ),
         (
             ("--history", "turns:2", "--protocol", "mindact-choice"),
             "as lines only: all, none, or K",

@@ -119,7 +119,7 @@ def test_ones_own_steps_are_given_without_a_file_of_a_package(place: Path) -> No
         ),
         (
             {"protocol": TwoRounds(history=2), "history": 3},
-            "history: protocol 'seeact-two-rounds' has it already; leave it out",
+            "history: set the options on the object of protocol 'seeact-two-rounds' instead",
         ),
         (
             {"protocol": Loudly(louder=2), "protocol_option": {"louder": 3}},

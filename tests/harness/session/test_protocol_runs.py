@@ -52,7 +52,7 @@ def unasked() -> None:
 def test_the_folder_of_a_usual_run_keeps_its_name() -> None:
     assert call("--model", "oracle", *ONE_TASK).code == 0
     usual = next(Path("runs").iterdir()).name
-    assert re.fullmatch(r"oracle-sample-k20-[0-9a-f]{8}", usual)
+    assert re.fullmatch(r"oracle-sample-[0-9a-f]{8}", usual)
     assert (
         call(
             "--model", "oracle", *ONE_TASK, "--history", "all", "--protocol-option", "none=last"

@@ -150,7 +150,10 @@ def test_from_without_redo_and_redo_without_a_folder_are_refused() -> None:
     with WireServer(thinker(2000)) as server:
         line = begin(server)
         alone = call(*line, "--redo-from", "old", "--out", "new")
-        assert (alone.code, "--from has no effect without --redo" in alone.complaint) == (2, True)
+        assert (alone.code, "--redo-from has no effect without --redo;" in alone.complaint) == (
+            2,
+            True,
+        )
         nowhere = call("--redo", "truncated", "--redo-from", "old", "--max-tokens", "4096")
         assert (nowhere.code, "--out" in nowhere.complaint) == (2, True)
         unnamed = call(*line, "--redo", "truncated", "--max-tokens", "4096", "--out", "new")

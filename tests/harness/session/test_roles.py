@@ -299,7 +299,7 @@ def test_without_a_choice_the_model_plans_and_letters_are_compared(server: WireS
     run = ("run", "--model", "openai:main", "--base-url", url, *ONE_TASK, "--out", "run")
     called = call(*run, "--no-preflight")
     assert called.code == 0, called.err
-    assert manifest()["config"]["roles"] == {"embedding": "lexical"}
+    assert manifest()["config"]["role"] == {"embedding": "lexical"}
     steps = summary("run")["rows"]["asked"]
     assert asked(server) == {"main": 2 * steps}
     assert {role: part["calls"] for role, part in summary("run")["by_role"].items()} == {
