@@ -15,7 +15,6 @@ import pytest
 from harness.benchmarks import benchmark_of
 from harness.benchmarks import scoring as module
 from harness.benchmarks.scoring import bounds_of
-from harness.benchmarks.step.benchmark import scoring_rules
 from harness.errors import UserError
 from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of
@@ -28,6 +27,11 @@ from tests.numbers import row
 
 PER_MILLE = ("--protocol-option", "form=plain", "--protocol-option", "coordinates=per-mille")
 RANKED = ("--ranker", "lexical")
+TOP_TEN = ("--benchmark-option", "top_k=10", "--benchmark-option", "missed=ask")
+EXACT = (
+    *("--benchmark-option", "no_element_zeroes_operation=yes"),
+    *("--benchmark-option", "step_rule=exact"),
+)
 
 
 @pytest.mark.parametrize(
@@ -35,34 +39,10 @@ RANKED = ("--ranker", "lexical")
     [
         ((*DEV, "--protocol", "seeact-attributes"), True),
         ((*DEV, "--protocol", "coordinates", *PER_MILLE, "--invalid", "fail"), True),
-        (
-            (
-                *DEV,
-                "--protocol",
-                "mindact-choice",
-                *RANKED,
-                "--benchmark-option",
-                "top_k=10",
-                "--benchmark-option",
-                "missed=ask",
-            ),
-            True,
-        ),
-        (
-            (
-                *DEV,
-                "--benchmark-option",
-                "no_element_zeroes_operation=yes",
-                "--benchmark-option",
-                "step_rule=exact",
-            ),
-            False,
-        ),
+        ((*DEV, "--protocol", "mindact-choice", *RANKED, *TOP_TEN), True),
+        ((*DEV, *EXACT), False),
         ((*ONE_TASK, "--protocol", "mindact-generate", *RANKED), False),
-        (
-            (*ONE_TASK, "--protocol", "seeact-choice", *RANKED, "--shuffles", "1"),
-            False,
-        ),
+        ((*ONE_TASK, "--protocol", "seeact-choice", *RANKED, "--shuffles", "1"), False),
     ],
 )
 def test_the_ceiling_is_what_the_oracle_gets_under_protocol_and_rules(
@@ -93,8 +73,9 @@ def _over_tasks(values: Sequence[tuple[StepUnit, float]]) -> float:
 @pytest.mark.parametrize("joint", [False, True])
 def test_chance_is_the_mean_over_all_choices_that_could_be_clicked(joint: bool) -> None:
     records, settings = _records(*DEV)
-    settings = replace(settings, wrong_element_zeroes_operation=joint)
-    rules = scoring_rules(settings)
+    options = {**dict(settings.benchmark_option), "wrong_element_zeroes_operation": joint}
+    settings = replace(settings, benchmark_option=tuple(options.items()))
+    rules = benchmark_of(settings).rules
     found = results_of(records, settings, MIND2WEB)["", ""]
     asked = [record for record in records if record.invalid is None]
     clicks = {

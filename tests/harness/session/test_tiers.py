@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from harness.planning.resolve import begin
 
-from harness.benchmarks import benchmark_of
 from harness.engine import EnginePolicy, RetryPolicy
+from harness.planning.plan import plan_run
 from harness.session.run import engine_policy
 from harness.settings import directory_name, read_settings
 from tests.harness.commands.tool import (
@@ -284,8 +283,8 @@ def test_tiers_that_cannot_be_had_are_refused_in_one_line(
 def test_flex_is_given_time_unless_the_user_says_how_much(
     given: dict[str, object], timeout_s: float, attempts: int, patience_s: float
 ) -> None:
-    asked = read_settings({"model": "gpt-5.4", **given})
-    settings = begin(asked, benchmark_of(asked))
+    asked = read_settings({"model": "gpt-5.4", "benchmark": "sample", **given})
+    settings = plan_run(asked, asks=False).settings
     retry = engine_policy(settings).retry
     assert (settings.timeout_s, retry.attempts, retry.patience_s) == (
         timeout_s,
