@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -71,6 +71,11 @@ def read_option(name: str, value: object, kind: Any) -> Any:
         value = _from_text(value, members)
     if any(get_origin(member) is tuple for member in members) and isinstance(value, Sequence):
         value = tuple(str(item).strip() for item in value if str(item).strip()) or None
+    elif listed := [one for member in members for one in _listed(member)]:
+        if value not in listed:
+            words = ", ".join(map(str, listed))
+            raise Fatal(f"{name} must be one of {words}: {_shown(value)}")
+        return value
     elif not any(member in _WORDS for member in members):
         return value
     try:
@@ -97,6 +102,10 @@ def kinds_of(factory: Any) -> Mapping[str, Any]:
         return get_type_hints(made_by, include_extras=True)
     except (NameError, TypeError):  # Names that exist for type checkers only, or no annotations.
         return {}
+
+
+def _listed(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def _members(kind: Any) -> tuple[Any, ...]:

@@ -33,10 +33,7 @@ and factories are called with what the kind hands over:
     exports      options by name                         write
     observers    settings, given, say                    begun, finished, close
 
-Observers have the name of the setting that asks for them. One group names
-classes that are taken as they are:
-
-    settings     a LeafSettings: becomes a base class of a run's settings
+Observers have the name of the setting that asks for them.
 
 `module:Class` is a name as well, of code that no package registers (`adapters.entry_points`): a
 file of the working folder, or any module. A registered name wins.

@@ -235,10 +235,10 @@ def main() -> int:
         intended = Intended.of(tables.get("intended", ()))
     except ValueError as error:
         sys.exit(f"{TABLES.name}: {error}")
-    spellings = {table["head"]: table["base"] for table in tables.get("spelled", ())}
+    spelled = tables.get("spelled", ())
     with working_folder(options.keep) as work:
         try:
-            base = prepared("base", options.base, options.base_python, work, spellings)
+            base = prepared("base", options.base, options.base_python, work, spelled)
             head = prepared("head", options.head, options.head_python, work)
             with FakeModels() as models, ThreadPoolExecutor(options.jobs) as pool:
                 comparison = Comparison(

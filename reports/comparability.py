@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal, NamedTuple
 
 from harness.benchmarks.step.options import StepOptions
-from harness.settings import SETTINGS, Setting, declared_by
+from harness.settings import FIELDS, SETTINGS, Setting, declared_by
 from parsers.records import READING
 
 POPULATION, CANDIDATES = "population", "candidates"
@@ -14,8 +15,10 @@ About = Literal["model", "data", "question", "scoring", "session"]
 OPTIONS = declared_by(StepOptions)
 """The options of recorded steps. Those of other benchmarks, if a comparison knows them, are in
 `TABLE`."""
+OF_ADAPTER = ("max_pixels", "revision", "dtype", "attn", "quantization", "trust_remote_code")
 OF_PROTOCOL = ("none", "history", "first_of_many", "value_style", "prompts")
-"""Options of protocols that go by their own name; others are `protocol_option.NAME`."""
+"""Options of adapters and of protocols that go by their own name; others are
+`adapter_option.NAME` and `protocol_option.NAME`."""
 
 
 class Row(NamedTuple):
@@ -87,6 +90,13 @@ TABLE: dict[str, Row] = {
 }
 """What is known of settings and options on record; `a.b` without a row has that of `a`."""
 
+BY_OWN_NAME: dict[str, Collection[str]] = {
+    "adapter_option": OF_ADAPTER,
+    "protocol_option": OF_PROTOCOL,
+    "benchmark_option": TABLE.keys() - FIELDS - {*OF_ADAPTER, *OF_PROTOCOL},
+}
+"""The options of each owner that have a row by their own name."""
+
 FACTS: dict[str, Row] = {
     **_alike(
         "model.provider model.stand_in",
@@ -96,9 +106,7 @@ FACTS: dict[str, Row] = {
         ranked=True, heading="never", follows=("model", "revision"), about="model"
     ),
     # The recipe follows from what the model's provider takes.
-    "pictures": Row(
-        ranked=True, heading="never", follows=("model", "image_policy", "pixels"), about="model"
-    ),
+    "pictures": Row(ranked=True, heading="never", follows=("model", "image_policy"), about="model"),
     "prompts_sha256": Row(
         heading="never", follows=("protocol", "prompts", "history", "image_policy", "none")
     ),
@@ -107,7 +115,7 @@ FACTS: dict[str, Row] = {
     "reading": Row(usual=READING, about="scoring"),
     "benchmark_object": Row(heading="never", follows=("benchmark",), about="data"),
     "protocol_class": Row(heading="never", follows=("protocol",)),
-    "role_models": Row(heading="never", follows=("roles",), about="model"),
+    "role_models": Row(heading="never", follows=("role",), about="model"),
     "redone": Row(about="model"),
     "dataset.files": Row(follows=("benchmark", "split"), about="data"),
     **_alike("dataset dataset.revision", Row(ranked=True, follows=("benchmark",), about="data")),

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.runs import Manifest, Run
 from harness.settings import OF_MODEL, SETTINGS
-from reports.comparability import FACTS, OF_PROTOCOL, POPULATION, TABLE, row_of
+from reports.comparability import BY_OWN_NAME, FACTS, POPULATION, TABLE, row_of
 from reports.load import changed_lines, corrupt_lines, unfinished_lines
 
 Setting = str | int | float | bool | None
@@ -145,8 +145,7 @@ def settings_of(manifest: Manifest) -> dict[str, Setting]:
 def _by_own_names(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a configuration with the options that comparisons know by their own names."""
     found = dict(config)
-    for owner in ("benchmark_option", "adapter_option", "protocol_option"):
-        known = OF_PROTOCOL if owner == "protocol_option" else TABLE
+    for owner, known in BY_OWN_NAME.items():
         options = found.pop(owner, {})
         found |= {n if n in known else f"{owner}.{n}": value for n, value in options.items()}
     return found

@@ -63,7 +63,7 @@ class LocalOptions:
     """A folder to load in place of `model`."""
     revision: str | None = None
     """Commit, branch or tag on the hub."""
-    dtype: str = "auto"
+    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
     """The type of the weights: a name of torch's, or `auto` (as published; on a CPU float32)."""
     device_map: str | None = None
     """Spread of one model over several GPUs, in accelerate's words."""
@@ -77,7 +77,7 @@ class LocalOptions:
     """None (`auto`): as many as memory allows."""
     trust_remote_code: bool = False
     """True if code that comes with the checkpoint may run."""
-    quantization: str | None = None
+    quantization: Literal["4bit", "8bit"] | None = None
     """`4bit` or `8bit`."""
 
     @property
@@ -93,7 +93,7 @@ class Seq2SeqOptions:
     _: KW_ONLY
     model_path: str | None = None
     revision: str | None = None
-    dtype: str = "auto"
+    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
     devices: tuple[str, ...] | None = None
     batch_size: Count | None = None
     piece_tokens: Annotated[int, Meta(ge=2)] = 512

@@ -37,26 +37,28 @@ MODELS = {
     "google": "-m google:gemini-3.8-flash --max-tokens 1024 --base-url {google}",
 }
 SETTINGS = {
-    "choices": "-k 5 --seed 7 --protocol-option none=first --candidate-option order=2 "
-    "--candidate-option shown=original --candidate-option positives=original",
-    "filters": "-k 50 --candidate-option exclude_related=yes --candidate-option "
-    "exclude_same_text=yes --protocol-option none=absent --history 1",
+    "choices": "-k 5 --seed 7 --protocol-option none=first --benchmark-option order=2 "
+    "--benchmark-option shown=original --benchmark-option positives=original",
+    "filters": "-k 50 --benchmark-option exclude_related=yes "
+    "--benchmark-option exclude_same_text=yes --protocol-option none=absent --history 1",
     "bnid": "--protocol-option form=bnid --protocol-option choice_tokens=15 --history none "
     "--image-policy viewport",
     "tiles": "--image-policy tiles --protocol-option none=last --protocol-option first_of_many=yes",
-    "scoring": "--f1 cl100k-lc --scoring-option step_rule=exact --invalid fail --scoring-option "
-    "none_zeroes_operation=yes --scoring-option bag=yes "
-    "--scoring-option wrong_element_zeroes_operation=yes --scoring-option mapped_operations=no "
-    "--scoring-option exclude_status=none",
-    "text": "--image-policy none --lost-rows --protocol-option value_style=seeact",
-    "pixels": "--protocol seeact-attributes --pixels 400000",
-    "candidates-shown": "--candidates ranker --ranker lexical --image-policy candidates",
-    "asked-all-the-same": "--protocol seeact-choice --ranker lexical --top-k 10 "
-    "--candidate-option missed=ask "
+    "scoring": "--f1 cl100k-lc --invalid fail --exclude-status none "
+    "--benchmark-option step_rule=exact --benchmark-option none_zeroes_operation=yes "
+    "--benchmark-option wrong_element_zeroes_operation=yes --benchmark-option bag=yes "
+    "--benchmark-option mapped_operations=no",
+    "text": "--image-policy none --benchmark-option lost_rows=yes "
+    "--protocol-option value_style=seeact",
+    "pixels": "--protocol seeact-attributes --image-policy full:pixels=400000",
+    "candidates-shown": "--benchmark-option candidates=ranker --ranker lexical "
+    "--image-policy candidates",
+    "asked-all-the-same": "--protocol seeact-choice --ranker lexical "
+    "--benchmark-option top_k=10 --benchmark-option missed=ask "
     "--protocol-option batch_size=6 --protocol-option cut=fixed --protocol-option final=no",
-    "points": "--protocol coordinates --protocol-option form=qwen2.5-vl --scoring-option "
-    "point_rule=smallest",
-    "generate": "--protocol mindact-generate --ranker lexical --top-k 20 "
+    "points": "--protocol coordinates --protocol-option form=qwen2.5-vl "
+    "--benchmark-option point_rule=smallest",
+    "generate": "--protocol mindact-generate --ranker lexical --benchmark-option top_k=20 "
     "--protocol-option group_size=4 --protocol-option seed=3",
     "selection": "--split test --only domain=Travel --repeats 2",
 }
@@ -67,12 +69,13 @@ FAMILIES = {
     "questions": "-b sample-questions --limit 3",
     "screens": "-b sample-screens",
     "mt": "-b mt-sample --limit 1",
-    "mt-mindact": "-b mt-sample --limit 1 --protocol mt-mindact --ranker lexical --top-k 10",
+    "mt-mindact": "-b mt-sample --limit 1 --protocol mt-mindact --ranker lexical "
+    "--benchmark-option top_k=10",
     "prompts": "-b autowebbench --data {finished}",
     # Pages that stand still: on others a picture depends on when it was taken.
-    "miniwob": "-b miniwob --episodes 2 --only task=click-button --only task=enter-text "
-    "--only task=click-option",
-    "autowebglm": f"{DATA} --protocol autowebglm --ranker lexical --top-k 20",
+    "miniwob": "-b miniwob --benchmark-option episodes=2 --only task=click-button "
+    "--only task=enter-text --only task=click-option",
+    "autowebglm": f"{DATA} --protocol autowebglm --ranker lexical --benchmark-option top_k=20",
     "actions": f"{DATA} --protocol action-strings",
     "repeats": "-b sample --limit 3 --only domain=Travel --repeats 3",
 }
@@ -98,7 +101,7 @@ def _families() -> dict[str, tuple[str, ...]]:
     seeded = f"{openai} --temperature 0.7 --model-seed 5"
     screens, grounding = FAMILIES["screens"], FAMILIES["grounding"]
     votes = "--samples 3 --vote majority"
-    longer = f"run {QUIET} --redo truncated --from runs/* --out longer --max-tokens 9000 "
+    longer = f"run {QUIET} --redo truncated --redo-from runs/* --out longer --max-tokens 9000 "
     longer += "--base-url {openai}"
     cases |= {
         "centre-grounding": (run("-m centre", grounding),),
@@ -107,7 +110,7 @@ def _families() -> dict[str, tuple[str, ...]]:
         "openai-screens-web": (run(f"{openai} {absolute} --protocol coordinates", screens),),
         "openai-mt-mindact-car": (
             run(
-                f"{openai} --protocol mt-mindact-car --ranker lexical --top-k 5",
+                f"{openai} --protocol mt-mindact-car --ranker lexical --benchmark-option top_k=5",
                 "-b mt-sample --limit 1 --only turn=2",
             ),
         ),
@@ -171,7 +174,7 @@ def _runs() -> dict[str, tuple[str, ...]]:
             ),
             "openai-mindact-choice-shuffles": (
                 run(
-                    f"{openai} {PROTOCOLS['mindact-choice']} --protocol-option shuffles=2",
+                    f"{openai} {PROTOCOLS['mindact-choice']} --shuffles 2",
                     "-b sample --limit 1",
                 ),
             ),
@@ -181,9 +184,16 @@ def _runs() -> dict[str, tuple[str, ...]]:
                 run("-m lexical", "-b snapshot --data snapshot.parquet"),
                 run(openai, "-b snapshot --data snapshot.parquet"),
             ),
-            "config": (f"run --config {{config}} {QUIET}",),
-            "scripted": (run("-m scripted:{script} --concurrency 1 --prompts {prompts}"),),
-            "prices": (run(f"{openai} --prices {{prices}} --prompts {{prompts}} --max-cost 50"),),
+            "config": (f"run --config {{config}} --benchmark-option exclude_related=yes {QUIET}",),
+            "scripted": (
+                run("-m scripted:{script} --concurrency 1 --protocol-option prompts={prompts}"),
+            ),
+            "prices": (
+                run(
+                    f"{openai} --prices {{prices}} --max-cost 50 "
+                    "--protocol-option prompts={prompts}"
+                ),
+            ),
             "tiny": (
                 run(
                     "-m hf:{tiny} --adapter-option dtype=float32 --adapter-option max_pixels=40000 "
@@ -215,19 +225,19 @@ READS: Cases = {
     "merge": ("merge ../shards/runs/* -o merged", f"report merged {JSON}"),
     "score-other-rules": (
         "score ../random/runs/* --json",
-        "score ../random/runs/* --f1 cl100k-lc --scoring-option step_rule=exact --invalid fail "
+        "score ../random/runs/* --f1 cl100k-lc --benchmark-option step_rule=exact --invalid fail "
         "--json",
         "score ../openai-seeact-two-rounds/runs/* --protocol-option first_of_many=yes "
         "--protocol-option value_style=seeact --json",
-        "score ../openai-mindact-choice/runs/* --scoring-option none_zeroes_operation=yes --json",
-        "score ../openai-coordinates/runs/* --scoring-option point_rule=smallest --json",
+        "score ../openai-mindact-choice/runs/* --benchmark-option none_zeroes_operation=yes --json",
+        "score ../openai-coordinates/runs/* --benchmark-option point_rule=smallest --json",
         "score ../openai-coordinates/runs/* --as seeclick --json",
-        "score ../openai-repeats/runs/* --scoring-option exclude_status=parse_error --json",
+        "score ../openai-repeats/runs/* --exclude-status parse_error --json",
     ),
     "score-predictions": (
         f"score --predictions {{predictions}} {DATA} --json",
-        f"score --predictions {{predictions}} {DATA} --scoring-option unattempted=fail "
-        f"--scoring-option point_rule=box --json",
+        f"score --predictions {{predictions}} {DATA} --unattempted fail "
+        f"--benchmark-option point_rule=box --json",
     ),
     "report": (
         f"report ../random/runs/* ../lexical/runs/* ../oracle-seeact-two-rounds/runs/* {JSON}",

@@ -12,11 +12,10 @@ import subprocess
 import sys
 import threading
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,13 +38,15 @@ class Revision:
     """What goes first on the import path: the source tree, and its entry points."""
     home: Path
     spellings: Mapping[str, str] = field(default_factory=dict)
-    """Words of a command line, as the cases have them, and as this side has them."""
+    """Words of a command line, as the cases have them, and as this side has them. Words that end
+    with "=" or a space are the beginning of others."""
     idle: queue.SimpleQueue[Forks] = field(default_factory=queue.SimpleQueue)
 
     def spelled(self, line: str) -> str:
         """Write a case's command line as this side spells it."""
         for words, here in self.spellings.items():
-            pattern = rf"(?<!\S){re.escape(words)}(?!\S)"
+            end = "" if words.endswith(("=", " ")) else r"(?!\S)"
+            pattern = rf"(?<!\S){re.escape(words)}{end}"
             line = here.join(re.split(pattern, line))
         return line
 
@@ -124,9 +125,11 @@ def prepared(
     wanted: str,
     python: Path | None,
     work: Path,
-    spellings: Mapping[str, str] = MappingProxyType({}),
+    spelled: Iterable[Mapping[str, Any]] = (),
 ) -> Revision:
     """A revision of git or a folder, with an interpreter that has the packages it needs.
+
+    `spelled` are tables of spellings (`words`), for source trees `without` a file.
 
     A revision becomes a worktree below `work`; a folder is copied there, so that it can be edited
     meanwhile. This interpreter runs it, or the one given, where the revision declares the packages
@@ -151,6 +154,10 @@ def prepared(
         python = place / "bin" / "python"
         install = [str(python), "-m", "pip", "install", "--quiet", f"{tree}[{EXTRAS}]"]
         subprocess.run([*install, "-c", str(tree / "constraints.txt")], check=True)
+    spellings: dict[str, str] = {}
+    for table in spelled:
+        if not (tree / table["without"]).exists():
+            spellings |= table["words"]
     points = _entry_points(project, work / f"{side}-entry-points")
     # Not resolved: a virtual environment's interpreter is a link to the one it was made from.
     return Revision(side, wanted, python.absolute(), (points, tree), work / "home", spellings)

@@ -16,12 +16,13 @@ benchmark = "sample"
 split = ["dev"]
 limit = 1
 distractors = 7
-none = "first"
 history = "2"
 image-policy = "viewport"
 f1 = "cl100k-lc"
-exclude-related = true
 max-tokens = "300,200"
+
+[protocol-option]
+none = "first"
 """,
     "prices.toml": """
 [gpt-4o]

@@ -10,11 +10,12 @@ class Icons(Benchmark):
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from harness.errors import DataError, WithoutEffect, suggestion
+from harness.errors import DataError, WithoutEffect
 from harness.settings import declared_by, short_form, written
 
 
@@ -45,16 +46,19 @@ def with_values(options: Chosen, given: Iterable[tuple[str, Any]], benchmark: st
     """
     known, read = declared_by(type(options)), dict[str, Any]()
     for name, value in given:
+        option = written(name, "benchmark")
+        short = not option.endswith(f" {name}")
         if name not in known:
-            option = written(name, "benchmark")
-            if not option.startswith("--benchmark-option"):
-                option = f"{option} has no effect on {benchmark}; leave it out"
-                raise WithoutEffect("benchmark_option", option, name)
-            hint = suggestion(name, known)
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"vlm-eval benchmarks {benchmark}"
             message = f"{option}: {benchmark} has no such option; {hint}"
+            if not near:
+                message += " lists those it has"
+            if short:
+                message = f"{option} has no effect on {benchmark}; leave it out"
             raise WithoutEffect("benchmark_option", message, name)
         try:
             read[name] = known[name].read(value)
         except ValueError as error:
-            raise DataError(f"{written(name, 'benchmark')} {value}: {error}") from error
+            raise DataError(f"{option}{' ' if short else '='}{value}: {error}") from error
     return replace(options, **read) if read else options

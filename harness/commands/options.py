@@ -29,6 +29,13 @@ FILE = "vlm_eval.file"
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
 
 
+_LISTED = {
+    "adapter_option": "; vlm-eval models NAME lists the keys",
+    "benchmark_option": "; vlm-eval benchmarks NAME lists the keys",
+    "protocol_option": "; vlm-eval protocols NAME lists the keys",
+}
+
+
 class Value(click.ParamType[Any]):
     """The value of a setting; of a repeatable one, a single item."""
 
@@ -43,7 +50,8 @@ class Value(click.ParamType[Any]):
                 return item
             return self._setting.read(value)
         except ValueError as error:
-            return self.fail(str(error), param, ctx)
+            listed = _LISTED.get(self._setting.name, "")
+            return self.fail(f"{error}{listed}", param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         return self.metavar

@@ -5,7 +5,7 @@ Whoever wonders why an option is refused finds the line by its text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from adapters import AdapterInfo
 from adapters.contract import Generation
@@ -38,7 +38,10 @@ def check(
     if is_own:
         _refuse(settings, OF_ADAPTER, f"on '{model}', which was made by the caller; leave it out")
     if is_policy:
-        _refuse(settings, _only("model", "hosted"), f"on the policy '{model}'; leave it out")
+        names = _only("model", "hosted")
+        if settings.judge:  # Judges are asked with these.
+            names = [one for one in names if SETTINGS[one].group != "Running"]
+        _refuse(settings, names, f"on the policy '{model}'; leave it out")
     if protocol.calls(1 << 10) == (0, 0):
         asking = ("max_tokens", "repeats", "samples", "redo")
         _refuse(settings, asking, f"on '{name}', which makes no calls; leave it out")
@@ -100,8 +103,8 @@ def check_model(
     protocol.check(policy, info)
 
 
-def _only(*whom: str) -> Iterator[str]:
-    return (name for name, setting in SETTINGS.items() if setting.only in whom)
+def _only(*whom: str) -> list[str]:
+    return [name for name, setting in SETTINGS.items() if setting.only in whom]
 
 
 def _refuse(settings: Settings, names: Iterable[str], why: str) -> None:

@@ -73,14 +73,14 @@ def field_of(name: str) -> str | None:
 
 
 def written(name: str, owner: str = "") -> str:
-    """Return a setting as it is written on a command line; with an `owner` ("benchmark",
-    "protocol"), an option of that.
+    """Return a setting as it is written on a command line; with an `owner` ("adapter",
+    "benchmark", "protocol"), an option of that.
 
-    >>> written("cache"), written("history", "protocol"), written("order", "protocol")
-    ('--cache', '--history', '--protocol-option order')
+    >>> written("seed"), written("history", "protocol"), written("seed", "protocol")
+    ('--seed', '--history', '--protocol-option seed')
     """
     known = SETTINGS.get(name)
-    if known is not None and known.of in ("", "adapter", owner or known.of):
+    if known is not None and known.of == (owner or known.of):
         return known.written()
     return f"--{owner}-option {name}"
 

@@ -44,6 +44,8 @@ def _holds_null(value: object) -> bool:
 
 
 def _quoted(value: object) -> str:
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        return _quoted(value[0])
     return f"'{value}'" if isinstance(value, (str, int, float)) else repr(value)
 
 

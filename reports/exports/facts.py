@@ -11,7 +11,7 @@ from harness.runs import Run
 from harness.settings import FIELDS, OF_MODEL, SETTINGS, Setting, without_places, written
 from harness.tables import clean
 from harness.tables.results import mean_text, parents_text
-from reports.comparability import declared
+from reports.comparability import OPTIONS
 from reports.exports import ExportError
 from reports.settings import heading, settings_of
 
@@ -133,7 +133,7 @@ def _of_owner(owner: str, options: Mapping[str, Any], usual: Collection[str]) ->
     """Return the options of a benchmark or protocol as words, those of their defaults left out."""
     words = list[str]()
     for key, value in options.items():
-        known = declared(key)
+        known = OPTIONS.get(key) if owner == "benchmark" else None
         if value is None or key in usual or (known is not None and value == known.default):
             continue
         listed = value if isinstance(value, list) else [value]

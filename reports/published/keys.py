@@ -16,7 +16,7 @@ import pandas as pd
 from harness.runs import Run
 from harness.settings import SETTINGS
 from parsers.declaration import SPLIT
-from reports.comparability import CANDIDATES, OF_PROTOCOL, POPULATION, TABLE, row_of
+from reports.comparability import BY_OWN_NAME, CANDIDATES, OF_PROTOCOL, POPULATION, TABLE, row_of
 from reports.frames.steps import steps_frame
 from reports.kind import reports_of
 from reports.settings import Setting as Value
@@ -94,7 +94,8 @@ def population_of(run: Run, steps: pd.DataFrame, within: tuple[str, str] | None 
 
     The benchmark declares the size of the whole (`Benchmark.sizes`); the run must have as many
     parents and rows of the split, or of each of its splits, and an outcome for every valid row. For
-    a benchmark that declares nothing, a run without filters counts as the whole.
+    a benchmark that declares nothing, a run without filters counts as the whole; options of a
+    benchmark that no row tells of may be filters.
 
     `within` is the column and the value of one split or parent to look at; parents are assumed to
     be equally large.
@@ -106,7 +107,8 @@ def population_of(run: Run, steps: pd.DataFrame, within: tuple[str, str] | None 
     one_parent = within is not None and within[0] != SPLIT
     declared = getattr(run.benchmark, "sizes", ())
     if not declared:
-        filtered = any(run.manifest.chosen.get(name) for name in _filters())
+        unknown = config.get("benchmark_option", {}).keys() - BY_OWN_NAME["benchmark_option"]
+        filtered = unknown or any(run.manifest.chosen.get(name) for name in _filters())
         return part if filtered else name if run.complete else finished
     declaration = run.manifest.declaration
     parent, unit = declaration.innermost.column, declaration.id_column

@@ -136,10 +136,7 @@ def _without(declared: Sequence[str], added: click.Context) -> list[str]:
     ]
     replaced = {o for one in given if not one.holds_pairs for o in (one.option, one.short)}
     keys = {
-        (one.option, _key(text))
-        for one in given
-        if one.holds_pairs
-        for text in added.params[one.name]
+        (one.option, key) for one in given if one.holds_pairs for key, _ in added.params[one.name]
     }
     return [
         word

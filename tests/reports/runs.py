@@ -22,6 +22,7 @@ from harness.runs import (
 )
 from parsers.mind2web import MIND2WEB
 from parsers.records import F1_VARIANTS, Choice, Gold, Prediction, Status
+from reports.comparability import OF_PROTOCOL, OPTIONS
 from reports.frames.units import Column
 from tests.units import step_of, step_scores
 
@@ -29,12 +30,16 @@ WORKED = {"A": (True, True), "B": (True, None, True), "C": (True, False)}
 
 
 def setup(**config: Any) -> Setup:
-    """A run's setup; `dataset` and `model` replace those parts, the rest goes into the settings."""
+    """A run's setup; `dataset` and `model` replace those parts, the rest goes into the settings:
+    options of recorded steps and of protocols under the names of their owners."""
     dataset = {"files": [{"name": "part-0", "sha256": "ab" * 32}], "rows": 7, "partial_tasks": {}}
     dataset |= config.pop("dataset", {})
     model = {"name": "model-1"} | config.pop("model", {})
     settings = {"benchmark": "test", "distractors": 20, "seed": 1, "f1": "mind2web"}
     settings |= {"invalid": "exclude", "step_rule": "f1", "repeats": 1, **config}
+    for owner, names in (("benchmark_option", OPTIONS), ("protocol_option", OF_PROTOCOL)):
+        own = {name: settings.pop(name) for name in sorted(names) if name in settings}
+        settings[owner] = {**own, **settings.pop(owner, {})}
     return Setup(
         declaration=MIND2WEB, config=settings, model=model, dataset=dataset, seed=1, pictures="full"
     )

@@ -9,9 +9,18 @@ from pathlib import Path
 import pytest
 
 import harness
+from harness.benchmarks import BENCHMARKS, benchmark
 from harness.runs import open_run
-from harness.settings import SETTINGS, About
-from reports.comparability import TABLE
+from harness.settings import FIELDS, SETTINGS, declared_by
+from reports.comparability import (
+    BY_OWN_NAME,
+    FACTS,
+    OF_ADAPTER,
+    OF_PROTOCOL,
+    OPTIONS,
+    TABLE,
+    row_of,
+)
 from reports.formats import render
 from reports.frames.runs import runs_frame
 from reports.load import open_runs
@@ -93,24 +102,30 @@ def test_every_setting_that_changes_the_question_stands_against_a_ranking() -> N
     # Texts and runs are told apart by their digests, and asking batches at once asks the same.
     same = {"prompts", "history_from", "protocol_option.eager"}
     asks = [
-        name
-        for name, setting in SETTINGS.items()
-        if setting.recorded != "never"  # Others stand for settings that are recorded.
-        and (setting.about in ("question", "scoring") or setting.group in ("Question", "Scoring"))
+        *(name for name, one in SETTINGS.items() if one.group in ("Question", "Scoring")),
+        *(name for name, one in OPTIONS.items() if one.group in ("Question", "Scoring")),
     ]
-    assert {"protocol_option", "seed", "repeats", "pixels", "image_policy"} <= set(asks)
-    for name in (*asks, *same, "max_pixels", "prompts_sha256", "ranker_sha256"):
+    assert {"protocol_option", "seed", "repeats", "top_k", "image_policy", "history"} <= set(asks)
+    for name in (*asks, *OF_PROTOCOL, *same, "max_pixels", "prompts_sha256", "ranker_sha256"):
         told = unranked({name: {"a": "1", "b": "2"}})
         assert told == [] if name in same else name in told[0]
 
 
 def test_every_setting_on_record_has_a_row_and_every_row_is_of_something_on_record() -> None:
     """A new setting is not forgotten: whoever adds one decides what it means for a ranking."""
-    on_record = {name for name, setting in SETTINGS.items() if setting.recorded != "never"}
-    assert not on_record - TABLE.keys(), "say in reports/comparability.py what they mean"
-    assert all(SETTINGS[name].about != "session" for name in on_record)
-    facts = {name for name in TABLE if name not in SETTINGS}
-    assert facts == {
+    settings = {name for name, one in SETTINGS.items() if one.identity and name != "data"}
+    options = {
+        name
+        for source in map(
+            benchmark, (*BENCHMARKS.names().keys() - {"browsergym"}, "browsergym:miniwob.*")
+        )
+        for name, one in declared_by(source.Options).items()
+        if one.identity
+    }
+    told = settings | options | {*OF_ADAPTER, *OF_PROTOCOL, "protocol_option.eager"}
+    assert TABLE.keys() == told, "say in reports/comparability.py what they mean"
+    assert all(row_of(name).about != "session" for name in TABLE)
+    assert FACTS.keys() == {
         *(
             "model.provider",
             "model.stand_in",
@@ -120,9 +135,11 @@ def test_every_setting_on_record_has_a_row_and_every_row_is_of_something_on_reco
             "redone",
             "reading",
         ),
-        *("prompts_sha256", "ranker_sha256", "history_from_sha256", "protocol_option.eager"),
+        *("prompts_sha256", "ranker_sha256", "history_from_sha256"),
         *("benchmark_object", "protocol_class", "dataset", "dataset.files", "dataset.revision"),
     }
+    followed = {source for row in (*TABLE.values(), *FACTS.values()) for source in row.follows}
+    assert followed <= TABLE.keys()
 
 
 @pytest.mark.parametrize("benchmark", ["sample", "sample-grounding", "sample-screens"])
@@ -131,20 +148,37 @@ def test_every_fact_on_record_has_a_row(benchmark: str, tmp_path: Path) -> None:
     harness.evaluate(model="random", benchmark=benchmark, out=out, limit=1, progress="off")
     known = settings_of(open_run(out).manifest)
     assert {"model.provider", "dataset.files", "reading", "seed"} <= known.keys()
-    assert [name for name in known if not {name, name.partition(".")[0]} & TABLE.keys()] == []
+    assert [name for name in known if not {name, name.partition(".")[0]} & {*TABLE, *FACTS}] == []
 
 
-@pytest.mark.parametrize("about", ["model", "data", "question", "scoring"])
-def test_a_setting_of_another_package_is_ranked_only_if_it_is_about_the_model(
-    about: About, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("owner", ["adapter", "benchmark", "protocol"])
+def test_an_option_that_no_row_tells_of_is_ranked_only_if_it_is_the_models(
+    owner: str, tmp_path: Path
 ) -> None:
-    mood = replace(SETTINGS["temperature"], name="mood", about=about, default="calm")
-    monkeypatch.setitem(SETTINGS, "mood", mood)
-    told = unranked({"mood": {"a": "calm", "b": "bold"}})
-    assert told == [] if about == "model" else told[0].endswith("but differ in mood")
-    shared = unranked({"mood": {"a": "calm", "b": "bold"}}, common=True)
-    assert bool(shared) == (about in ("question", "scoring"))
-    assert ("mood" in setting_keys.__wrapped__()) == (about in ("question", "scoring"))
+    runs = {}
+    for mood in ("calm", "bold"):
+        made = setup(**{f"{owner}_option": {"mood": mood}})
+        runs[mood] = open_run(write(tmp_path / mood, worked(), made))
+    differences = compare(runs).differences
+    named = f"{owner}_option.mood"
+    told = unranked(differences)
+    assert told == [] if owner == "adapter" else told[0].endswith(f"but differ in {named}")
+    # Runs of other units may be compared in those that they share.
+    assert bool(unranked(differences, common=True)) == (owner == "protocol")
+    assert named not in setting_keys()
+
+
+@pytest.mark.parametrize("owner", ["adapter", "benchmark", "protocol"])
+def test_an_option_never_stands_for_a_setting_or_for_an_option_of_another_owner(
+    owner: str, tmp_path: Path
+) -> None:
+    named = [name for name in BY_OWN_NAME if not name.startswith(owner)]
+    foreign = {*FIELDS, *(one for name in named for one in BY_OWN_NAME[name])}
+    odd = setup(**{f"{owner}_option": dict.fromkeys(sorted(foreign), "odd")})
+    usual = settings_of(open_run(write(tmp_path / "usual", worked())).manifest)
+    found = settings_of(open_run(write(tmp_path / "odd", worked(), odd)).manifest)
+    assert {name: found[name] for name in usual} == usual
+    assert all(found[f"{owner}_option.{name}"] == "odd" for name in foreign)
 
 
 def test_a_name_that_nobody_knows_stands_against_a_ranking() -> None:

@@ -243,7 +243,7 @@ def test_splits_that_ask_about_the_same_units_are_compared_unit_by_unit(tmp_path
             tmp_path / f"{split}-{shared}",
             [step("A", 0, right, split=split), step("B", 0, True, split=split)],
             replace(
-                setup(model={"name": "m"}, splits=[split]),
+                setup(model={"name": "m"}, split=[split]),
                 declaration=replace(MIND2WEB, shared=shared),
             ),
         )

@@ -77,7 +77,7 @@ def test_the_same_settings_twice(tmp_path: Path) -> None:
 
 
 def test_the_selection_does_not_matter(tmp_path: Path) -> None:
-    found = _check(tmp_path, {"limit": 5, "splits": ["test_task"]}, {"limit": None, "splits": []})
+    found = _check(tmp_path, {"limit": 5, "split": ["test_task"]}, {"limit": None, "split": []})
     assert found.settings == {}
 
 

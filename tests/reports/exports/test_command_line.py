@@ -20,8 +20,8 @@ from tests.harness.commands.tool import call, isolate
         "-m random -b sample -k 5 --history none --image-policy none --seed 7 --f1 cl100k-lc "
         "--invalid fail --benchmark-option mapped_operations=no --split dev "
         "--exclude-status refusal",
-        "-m lexical -b sample --benchmark-option candidates=ranker --ranker lexical --benchmark-option top_k=10 --protocol "
-        "mindact-choice --shuffles 2 --max-tokens 800",
+        "-m lexical -b sample --benchmark-option candidates=ranker --ranker lexical "
+        "--benchmark-option top_k=10 --protocol mindact-choice --shuffles 2 --max-tokens 800",
         "-m random -b sample-grounding --protocol-option form=computer-use --only target=present",
         "-m lexical -b mt-sample --protocol mt-mindact-fixed --ranker lexical",
     ],

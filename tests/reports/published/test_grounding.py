@@ -194,7 +194,7 @@ def test_a_landmark_is_shown_but_stands_beside_no_run(
         unit="item",
     )
     made = replace(
-        setup(benchmark="screenspot", refusals="any", splits=["test"]), declaration=declared
+        setup(benchmark="screenspot", refusals="any", split=["test"]), declaration=declared
     )
     one: Any = replace(
         step("A", 0, True, split="test"),

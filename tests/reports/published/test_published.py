@@ -430,7 +430,7 @@ def test_one_row_of_a_local_folder_is_beside_no_published_row(tmp_path: Path) ->
 def test_another_grounding_or_cut_is_not_beside_the_textual_choices(
     tmp_path: Path, declared: None, protocol: str, options: dict[str, object]
 ) -> None:
-    told = open_protocol(protocol, {}, options).candidate_description("ranker", 50)
+    told = open_protocol(protocol, options).candidate_description("ranker", 50)
     asked = {"candidates": "ranker", "top_k": 50, "candidates_told": told, "invalid": "fail"}
     rules = {"no_element_zeroes_operation": True, "mapped_operations": False, **SEEACT}
     made = setup(benchmark="multimodal-mind2web", **asked, **rules)

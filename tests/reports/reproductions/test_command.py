@@ -144,7 +144,7 @@ def test_options_that_are_given_replace_declared_ones(prompts: str) -> None:
     assert "changed: --split" not in said
     assert "changed: --limit 1 (declared: none)" in said
     run = open_run(Path("runs") / f"{PROMPTS}-limit-1")
-    assert run.manifest.config["splits"] == ["zh-ood"]
+    assert run.manifest.config["split"] == ["zh-ood"]
     assert call("reproduce", PROMPTS, *words, "-o", "mine").code == 0
     assert open_run("mine").complete
 

@@ -19,7 +19,6 @@ from harness.commands.main import cli
 from harness.runs import open_run
 from harness.settings import SETTINGS
 from parsers import Average
-from reports.comparability import POPULATION, row_of
 from reports.published import keys as published_keys
 from reports.published.keys import keys_of
 from reports.published.matching import what_differs
@@ -60,7 +59,7 @@ def stand_ins(
     isolate(monkeypatch, tmp_path)
 
     def replacing(one: Reproduction) -> list[str]:
-        benchmark = parsed(one)["benchmark"]
+        benchmark = parsed(one)["--benchmark"]
         words = ["--workers", "1", "--progress", "off", "--no-preflight"]
         if one.command[2].startswith("seq2seq:"):
             (prompts,) = Path(harness.protocols.__file__).parents[1].glob("prompts/seq2seq.toml")
@@ -102,9 +101,8 @@ def test_fifteen_published_rows_are_declared_and_documented() -> None:
     for one in reproductions().values():
         assert one.differences and 0 < one.published < 1
         # What each run needs of its own is handed on, not declared.
-        values = parsed(one)
-        assert not any(values[name] for name in ("out", "data", "max_cost"))
-        assert (values["splits"] or (one.measured_on,)) == (one.measured_on,)
+        assert not {"--out", "-o", "--data", "--max-cost"} & set(one.command)
+        assert (parsed(one)["--split"] or (one.measured_on,)) == (one.measured_on,)
 
 
 @pytest.mark.parametrize("name", NAMES[::4])
@@ -133,9 +131,8 @@ def test_a_run_has_the_keys_of_its_row_but_for_those_declared(
     done = call("reproduce", name, "--limit", "1", "-o", "run", "--", *words)
     assert done.code == 0, done.err
     run, values = open_run("run"), parsed(one)
-    whole = not any(values[n] for n in SETTINGS if row_of(n).key == POPULATION
-                    and n not in ("benchmark", "splits"))  # fmt: skip
-    population = f"{'' if whole else 'a part of '}{values['benchmark']}"
+    whole = not any(values[SETTINGS[name].option] for name in ("only", "limit", "shard"))
+    population = f"{'' if whole else 'a part of '}{values['--benchmark']}"
     monkeypatch.setattr(published_keys, "population_of", lambda *_: population)
     average = one.row.keys["average"]
     keys = keys_of(run, cast(Average, average if average != "any" else "macro"))

@@ -138,15 +138,15 @@ def test_few_clusters_are_marked_and_rows_are_a_second_line(made: Made) -> None:
 
 def test_the_same_targets_asked_about_in_other_words_are_paired_by_id(made: Made) -> None:
     shared = {"benchmark": "screens-of-applications"}
-    first = made("first", MIXED, splits=["original"], **shared)
+    first = made("first", MIXED, split=["original"], **shared)
     # One more right, none less.
-    second = made("second", {**MIXED, "gone": NONE}, splits=["refined"], **shared)
+    second = made("second", {**MIXED, "gone": NONE}, split=["refined"], **shared)
     (found,) = compare_runs([first, second], cluster="picture").others
     assert found.subject == "split (original against refined)"
     assert (found.units, found.left.only_first, found.left.only_second) == (5, 0, 0)
     (hit,) = [one for one in found.contrasts if (one.metric, one.average) == ("hit", "micro")]
     assert (hit.difference.first, hit.difference.second) == pytest.approx((0.4, 0.6))
-    same = made("same", MIXED, splits=["original"], **shared)
+    same = made("same", MIXED, split=["original"], **shared)
     (again,) = compare_runs([first, same], cluster="picture").others
     assert "refined" not in again.subject
 
