@@ -12,7 +12,14 @@ from docs.site.settings import TYPES, python_name, types
 from harness.errors import UserError
 from harness.runs.scores import RunScores, scores_of
 from harness.session.run_options import RunOptions
-from harness.settings import SETTINGS, field_of, read_settings
+from harness.settings import (
+    SETTINGS,
+    Settings,
+    field_of,
+    of_session,
+    on_record,
+    read_settings,
+)
 from parsers.declaration import Declaration, Measure
 from tests.harness.commands.tool import call
 from tests.numbers import row
@@ -54,6 +61,25 @@ def test_paths_and_lists_are_taken_as_the_types_say(tmp_path: Path) -> None:
     assert (read.shard, read.role) == ((1, 4), (("planner", "oracle"),))
     assert read.adapter_option == (("detail", "low"),)
     assert read.protocol_option == (("history", "all"),)
+
+
+def test_an_option_is_on_record_by_its_owner_whatever_it_is_called() -> None:
+    """What belongs to a session is known of adapters and roles; others have names of their own."""
+    pairs = (("ends", "x"), ("detail", "low"), ("wait", 1))
+    settings = Settings(
+        benchmark_option=(("data", "x"), ("devices", "a"), ("workers", 2)),
+        protocol_option=(("attempts", 3), ("ends", "x")),
+        adapter_option=pairs,
+        role=(("track", "openai:p"), ("track.attempts", "3"), ("track.effort", "low")),
+    )
+    config = on_record(settings)
+    assert config["benchmark_option"] == dict(settings.benchmark_option)
+    assert config["protocol_option"] == dict(settings.protocol_option)
+    assert config["adapter_option"] == {"detail": "low", "wait": 1}
+    assert config["role"] == {"track": "openai:p", "track.effort": "low"}
+    assert of_session(settings)["adapter_option"] == {"ends": "x"}
+    # Nothing on record is the same as no option.
+    assert "adapter_option" not in on_record(Settings(adapter_option=pairs[:1]))
 
 
 def test_a_misspelt_or_misused_setting_is_found_by_mypy_and_when_it_runs() -> None:
