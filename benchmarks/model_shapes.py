@@ -24,7 +24,7 @@ PATTERN = (
 
 
 def build(
-    shape: str, texts: Sequence[str], folder: Path, device: str, dtype: str, max_pixels: int
+    shape: str, texts: Sequence[str], folder: Path, device: str, dtype: Any, max_pixels: int
 ) -> Loaded:
     """A model of a shape on a device. Nothing stops its replies but their limit."""
     if shape in ORIGINAL:
@@ -39,7 +39,7 @@ def _hugging_face(
     texts: Sequence[str],
     folder: Path,
     device: str,
-    dtype: str,
+    dtype: Any,
     max_pixels: int,
 ) -> Loaded:
     import torch
@@ -99,7 +99,7 @@ def _original(
     texts: Sequence[str],
     folder: Path,
     device: str,
-    dtype: str,
+    dtype: Any,
     *,
     full: bool,
 ) -> Loaded:

@@ -49,6 +49,8 @@ HUB = {
 }
 """Value of a name that is given alone."""
 
+Dtype = Literal["auto", "bfloat16", "float16", "float32"]
+
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
@@ -63,7 +65,7 @@ class LocalOptions:
     """A folder to load in place of `model`."""
     revision: str | None = None
     """Commit, branch or tag on the hub."""
-    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
+    dtype: Dtype = "auto"
     """The type of the weights: a name of torch's, or `auto` (as published; on a CPU float32)."""
     device_map: str | None = None
     """Spread of one model over several GPUs, in accelerate's words."""
@@ -93,7 +95,7 @@ class Seq2SeqOptions:
     _: KW_ONLY
     model_path: str | None = None
     revision: str | None = None
-    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
+    dtype: Dtype = "auto"
     devices: tuple[str, ...] | None = None
     batch_size: Count | None = None
     piece_tokens: Annotated[int, Meta(ge=2)] = 512

@@ -62,6 +62,7 @@ class Benchmark(ABC):
         Detail: the type of the details of units on their lines, a dataclass that JSON can hold; by
             default that of the kind, if the kind ships, else JSON values.
         after: judging protocols that `--judge` has judge each finished unit.
+        protocol: its default protocol.
         Options: the dataclass of its options (`--benchmark-option`).
         name: its name in the registry, and in every row and run.
         splits: all its splits; () if the files determine them.
@@ -77,6 +78,8 @@ class Benchmark(ABC):
         options: its options in this run.
         given: the names of the options that the user gave.
         fixed: settings of a run that its data fixes, by name.
+        first: how many units of each innermost parent a run asks about; None: all.
+        rounds: how often a unit may be asked about at most: an episode at each step.
         home: where its runs lie, unless the user says; None: where all do.
         scorers: a function for every score, unless `score` computes them all at once.
         near: largest distance of two points that are the same answer, in pixels, where no candidate
@@ -90,9 +93,12 @@ class Benchmark(ABC):
     declared: Declaration = field(kw_only=True)
     published: str = field(default="", kw_only=True)
     options: Any = field(default=None, kw_only=True)
+    first: int | None = field(default=None, kw_only=True)
+    rounds: int = field(default=1, kw_only=True)
     given: frozenset[str] = field(default=frozenset(), kw_only=True, compare=False, repr=False)
     fixed: Mapping[str, Any] = field(default_factory=dict, kw_only=True, compare=False, repr=False)
 
+    protocol: ClassVar[str] = ""
     View: ClassVar[Any] = ItemView
     Detail: ClassVar[Any] = None
     pictures: ClassVar[bool] = False
@@ -108,11 +114,6 @@ class Benchmark(ABC):
     def __post_init__(self) -> None:
         if self.options is None:
             object.__setattr__(self, "options", self.Options())
-
-    @property
-    def protocol(self) -> str:
-        """Its default protocol; a class attribute of most."""
-        raise NotImplementedError
 
     @property
     def kind(self) -> str:
@@ -199,11 +200,6 @@ class Benchmark(ABC):
                 how = "whole (full)" if self.whole_pictures else how
                 raise UserError(f"--image-policy {policy}: a picture of {self.name} is shown {how}")
         return replace(self, options=replace(self.options, image_policy=policy))
-
-    @property
-    def first(self) -> int | None:
-        """Return how many units of each innermost parent a run asks about; None: all."""
-        return None
 
     def holds(self, data: Path) -> bool:
         """Return True if the benchmark recognises a folder as its data."""
@@ -295,7 +291,8 @@ class Benchmark(ABC):
         declared, by role ("": the model)."""
         times, protocol = shows.settings.samples or 1, shows.protocol
         calls = {"": protocol.calls(count), **protocol.role_calls(count)}
-        return {role: (least * times, most * times) for role, (least, most) in calls.items()}
+        most_of_unit = times * self.rounds
+        return {role: (least * times, most * most_of_unit) for role, (least, most) in calls.items()}
 
     def same(self, one: Prediction, other: Prediction) -> bool:
         """Return whether two predictions are the same answer, for a vote of samples."""

@@ -19,7 +19,7 @@ from adapters.local import checkpoint as files
 from adapters.local.batching import BatchAdapter
 from adapters.local.checkpoint import locate
 from adapters.local.factory import describe
-from adapters.local.options import LocalOptions
+from adapters.local.options import Dtype, LocalOptions
 from tests.local.conftest import Checkpoint
 from tests.local.examples import load_now as load
 from tests.local.tiny import FAMILIES
@@ -73,7 +73,7 @@ def test_nothing_but_the_ends_is_taken_from_a_published_generation_config(
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
-def test_the_type_of_numbers_is_the_one_asked_for(checkpoint: Checkpoint, dtype: str) -> None:
+def test_the_type_of_numbers_is_the_one_asked_for(checkpoint: Checkpoint, dtype: Dtype) -> None:
     loaded = load(LocalOptions(str(checkpoint("qwen3-vl")), dtype=dtype), device="cpu")
     assert {str(p.dtype) for p in loaded.model.parameters()} == {f"torch.{dtype}"}
     told = describe(LocalOptions(str(checkpoint("qwen3-vl")), dtype=dtype)).info
@@ -223,7 +223,7 @@ def test_a_model_that_is_named_can_be_asked(checkpoint: Checkpoint) -> None:
 
 @pytest.mark.parametrize(("dtype", "allowed"), [("bfloat16", True), ("float32", False)])
 def test_a_model_in_float32_turns_tf32_off(
-    checkpoint: Checkpoint, dtype: str, allowed: bool
+    checkpoint: Checkpoint, dtype: Dtype, allowed: bool
 ) -> None:
     """`test_gpu.py` checks what comes of it."""
     import torch

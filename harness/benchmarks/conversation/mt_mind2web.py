@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import lzma
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,10 @@ from harness.benchmarks.sample import shipped
 from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.data_files import DataFile, local_files, split_of
 from harness.errors import DataError
+from harness.runs import StepUnit
 from harness.runs.steps import turn_of
 from harness.tables import counted
+from parsers import Counts
 from parsers.declaration import Declaration
 from parsers.mt_mind2web import MT_MIND2WEB, mt_score
 from parsers.records import F1Variant, Prediction, Scores
@@ -49,6 +51,15 @@ class Conversations(StepBenchmark):
 
     def score(self, prediction: Prediction, detail: Any) -> Scores:
         return mt_score(prediction, detail.gold, self.rules)
+
+    def counts(self, units: Sequence[StepUnit]) -> dict[str, int]:
+        wrong = {f"conversations_with_{n}_wrong": one for n, one in wrong_steps(units).items()}
+        return {**super().counts(units), **wrong}
+
+    def notes(self, units: Sequence[StepUnit], counts: Counts) -> Iterator[str]:
+        yield from super().notes(units, counts)
+        if wrong := wrong_steps(units):
+            yield from _wrong_steps(wrong, counts.n_parents)
 
 
 @dataclass(frozen=True)
@@ -201,3 +212,40 @@ def _unpacked(file: DataFile) -> DataFile:
 
 
 SAMPLE = ConversationSample()
+
+
+MORE = "more"
+"""Means more than three wrong steps."""
+
+
+def wrong_steps(records: Iterable[StepUnit]) -> dict[str, int]:
+    """The number of conversations with 0, 1, 2, 3 and more wrong steps; {} without conversations.
+
+    Conversations in which a valid step has no result yet are left out.
+    """
+    conversations: dict[tuple[str, str, int], list[bool | None]] = {}
+    for record in records:
+        if record.invalid is None and (name := record.parents.get("conversation")):
+            won = record.scores["success"] == 1 if record.settled and record.scores else None
+            conversations.setdefault((record.split, name, record.repeat), []).append(won)
+    if not conversations:
+        return {}
+    numbers = [won.count(False) for won in conversations.values() if None not in won]
+    shown = {str(n): numbers.count(n) for n in range(4)}
+    return {**shown, MORE: sum(n > 3 for n in numbers)}
+
+
+def _wrong_steps(found: Mapping[str, int], turns: int) -> Iterator[str]:
+    """The shares, and those that MT-Mind2Web's code prints: it divides by the number of turns."""
+
+    def shares(of: int) -> str:
+        return ", ".join(
+            f"{'more than 3' if n == MORE else n}: {100 * number / of:.1f} %"
+            for n, number in found.items()
+        )
+
+    whole = sum(found.values())
+    if whole:
+        yield f"wrong steps in {counted(whole, 'conversation')}: {shares(whole)}"
+        over = counted(turns, "turn")
+        yield f"the same as the released code has it, over {over}: {shares(turns)}"

@@ -79,12 +79,13 @@ class EpisodeBenchmark(Benchmark):
         return MIND2WEB_ATTRIBUTES
 
     def of_run(self, settings: Settings) -> Self:
-        return replace(self, seed=settings.seed)
-
-    @property
-    def first(self) -> int | None:
-        episodes: int | None = self.options.episodes
-        return episodes
+        options = self.options
+        return replace(
+            self,
+            seed=settings.seed,
+            first=options.episodes,
+            rounds=options.max_steps or STEPS,
+        )
 
     def opening(self) -> Mapping[str, Any]:
         """Return the values that its world is opened with. Raises `UserError`."""
@@ -94,12 +95,6 @@ class EpisodeBenchmark(Benchmark):
         """Act until the episode is over; the protocol is asked about each observation."""
         steps = StepByStep(shows, super().dialogue, self.attributes)
         return settled((yield from steps.dialogue(view)), self.declared.actions)
-
-    def calls(self, count: int, shows: Shows) -> dict[str, tuple[int, int]]:
-        """Those of one step, and of as many as there may be."""
-        steps = self.options.max_steps or STEPS
-        calls = super().calls(count, shows).items()
-        return {role: (least, most * steps) for role, (least, most) in calls}
 
     def fitted(self, protocol: AskingProtocol, settings: Settings, *, is_policy: bool) -> Self:
         """Its pages have elements, which are offered in view or by a ranker."""

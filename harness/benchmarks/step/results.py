@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from harness.runs import StepUnit
-from harness.tables import counted
 from parsers import Counts, ScoringRules, score
 from parsers.actions import Action
 from parsers.estimates import unanswered
@@ -21,7 +20,6 @@ def counts(records: Records) -> dict[str, int]:
         "short": sum(record.detail.short for record in records),
         "same_text": sum(record.detail.same_text > 0 for record in records),
         "related": sum(record.detail.related > 0 for record in records),
-        **{f"conversations_with_{n}_wrong": found for n, found in wrong_steps(records).items()},
     }
 
 
@@ -31,8 +29,6 @@ def notes(records: Records, counts: Counts, top_k: int | None) -> Iterator[str]:
         valid = [record for record in records if record.invalid is None]
         share = f"{sum(map(not_offered, valid))} of {len(valid)} steps"
         yield f"positive not among the top {top_k}: {share}"
-    if wrong := wrong_steps(records):
-        yield from _wrong_steps(wrong, counts.n_parents)
     yield f"replies without an element: {unanswered(counts)}"
     if declined := counts.statuses.get(Status.NONE, 0):
         share = f"{100 * declined / counts.n_settled:.1f} %"
@@ -62,43 +58,6 @@ def notes(records: Records, counts: Counts, top_k: int | None) -> Iterator[str]:
     ):
         if count:
             yield f"choices: {count} of {len(asked)} steps {what}"
-
-
-MORE = "more"
-"""Means more than three wrong steps."""
-
-
-def wrong_steps(records: Iterable[StepUnit]) -> dict[str, int]:
-    """The number of conversations with 0, 1, 2, 3 and more wrong steps; {} without conversations.
-
-    Conversations in which a valid step has no result yet are left out.
-    """
-    conversations: dict[tuple[str, str, int], list[bool | None]] = {}
-    for record in records:
-        if record.invalid is None and (name := record.parents.get("conversation")):
-            won = record.scores["success"] == 1 if record.settled and record.scores else None
-            conversations.setdefault((record.split, name, record.repeat), []).append(won)
-    if not conversations:
-        return {}
-    numbers = [won.count(False) for won in conversations.values() if None not in won]
-    shown = {str(n): numbers.count(n) for n in range(4)}
-    return {**shown, MORE: sum(n > 3 for n in numbers)}
-
-
-def _wrong_steps(found: Mapping[str, int], turns: int) -> Iterator[str]:
-    """The shares, and those that MT-Mind2Web's code prints: it divides by the number of turns."""
-
-    def shares(of: int) -> str:
-        return ", ".join(
-            f"{'more than 3' if n == MORE else n}: {100 * number / of:.1f} %"
-            for n, number in found.items()
-        )
-
-    whole = sum(found.values())
-    if whole:
-        yield f"wrong steps in {counted(whole, 'conversation')}: {shares(whole)}"
-        over = counted(turns, "turn")
-        yield f"the same as the released code has it, over {over}: {shares(turns)}"
 
 
 def not_offered(record: StepUnit) -> bool:
