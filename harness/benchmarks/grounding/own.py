@@ -1,4 +1,6 @@
-"""The user's own grounding items: `grounding.toml`, `items.jsonl` and pictures in a folder.
+"""The user's own grounding items, and the sample's.
+
+`grounding.toml`, `items.jsonl` and pictures are in a folder:
 
     vlm-eval --benchmark grounding-items --data my-screens --model oracle
     vlm-eval --benchmark grounding-items --data my-screens/grounding.toml --model oracle
@@ -18,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from adapters.decoding import decode_json
+from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import (
     Folder,
     ParquetPictures,
@@ -41,8 +44,11 @@ from harness.benchmarks.hub import HubData, fetch_one, hub_data, is_missing, pin
 from harness.benchmarks.hub_copies import HubCopy, Wanted, copied
 from harness.benchmarks.items import Items
 from harness.benchmarks.published import reading
+from harness.benchmarks.sample import refuse_data
+from harness.benchmarks.sample_windows import SIZE, Screenshots, Window
 from harness.data_files import DataFile
 from harness.errors import DataError, suggestion
+from harness.sample import WINDOWS
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import Target
 
@@ -280,3 +286,72 @@ def _box(
         return one.box
     with reading(f"{folder.root}/{where}"):
         return Target("polygon", points_of(one.polygon or (), convention, folder.size(one.image)))
+
+
+REFINED = "-refined"
+"""Suffix of the sample's splits with instructions that name a neighbour."""
+_SAMPLE = Schema("sample-grounding", "xyxy-px", cluster="website")
+
+
+class Place(Window, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of the sample; `refined` is its instruction in the refined split."""
+
+    item: Stored
+    refined: str
+
+
+@dataclass(frozen=True)
+class _Windows(Folder):
+    """Windows of screenshots as pictures, by the name of the picture."""
+
+    windows: dict[str, tuple[Screenshots, Window]] = field(default_factory=dict)
+
+    def picture(self, name: str) -> bytes:
+        screenshots, window = self.windows[name]
+        return screenshots.cut(window)
+
+
+@dataclass(frozen=True)
+class GroundingSample(GroundingSet):
+    """Places on pages of made-up sites; scores do not measure a model's ability."""
+
+    guarded = False
+
+    def holds(self, data: Path) -> bool:
+        return False
+
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
+        refuse_data(self.name, data)
+        return _Windows(WINDOWS, {"origin": "package"})
+
+    def rows(self, folder: Folder, split: str) -> Rows:
+        assert isinstance(folder, _Windows)
+        screenshots, rows = Screenshots(split.removesuffix(REFINED)), []
+        for where, line in screenshots.lines("places", Place):
+            folder.windows[line.item.image] = screenshots, line
+            row = _row(line.item, where, folder, _SAMPLE, SIZE)
+            rows.append(replace(row, instruction=line.refined) if REFINED in split else row)
+        return Rows(rows, "xyxy-px", [screenshots.file])
+
+
+SAMPLE = GroundingSample(
+    "sample-grounding",
+    splits=("dev", "test", f"dev{REFINED}", f"test{REFINED}"),
+    sizes=tuple(
+        SplitSize(f"{split}{suffix}", pictures, items)
+        for suffix in ("", REFINED)
+        for split, pictures, items in (("dev", 65, 117), ("test", 114, 205))
+    ),
+    declared=declaration(
+        levels=(PICTURE, Level("website", shared=True)),
+        clusters=("picture", "website"),
+        groups=(
+            Group("role", "what is asked for"),
+            Group("size", "the size of the target"),
+            Group("target", "whether there is a target"),
+        ),
+        cells=("role", "size"),
+        absent=True,
+        shared=True,
+    ),
+)
