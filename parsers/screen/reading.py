@@ -27,7 +27,7 @@ from parsers.screen import (
     several,
     with_box,
 )
-from parsers.screen.families import Family, Said
+from parsers.screen.family import Family, Said
 from parsers.screen.grammars import GRAMMARS, Entry, Fields
 
 _MOST_CALLS = 48

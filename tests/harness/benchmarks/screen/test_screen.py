@@ -28,7 +28,7 @@ from harness.runs import open_run
 from parsers.actions import Action
 from parsers.records import Prediction, Scores, Status
 from parsers.screen import SCREEN, ScreenDetail
-from parsers.screen.object_families import FAMILIES
+from parsers.screen.families import FAMILIES
 from parsers.screen.rules import RULES as ALL_RULES
 from parsers.screen.rules import verdicts
 from reports.errors import classify_run
