@@ -34,7 +34,6 @@ from harness.benchmarks.grounding.sets import (
     Convention,
     GroundingSet,
     Row,
-    Rows,
     Size,
     declaration,
     points_of,
@@ -43,7 +42,7 @@ from harness.benchmarks.grounding.sets import (
 from harness.benchmarks.hub import HubData, fetch_one, hub_data, is_missing, pinned
 from harness.benchmarks.hub_copies import HubCopy, Wanted, copied
 from harness.benchmarks.items import Items
-from harness.benchmarks.published import reading
+from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.sample import refuse_data
 from harness.benchmarks.sample_windows import SIZE, Screenshots, Window
 from harness.data_files import DataFile
@@ -135,10 +134,11 @@ class GroundingItems(GroundingSet):
         absent = any(unit.detail.gold.kind == "absent" for unit in opened.entries)
         return replace(opened, declared=_declared(schema, absent=absent), origin=origin)
 
-    def rows(self, folder: Folder, split: str) -> Rows:
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         schema = _schema(folder.root / SCHEMA)
-        files = [*folder.files(SCHEMA, "the schema"), *folder.files(ITEMS, "a line per item")]
-        return Rows(list(_rows(folder, schema)), schema.box, files)
+        folder.files(SCHEMA, "the schema"), folder.files(ITEMS, "a line per item")
+        for number, one in decoded_text(folder.root / ITEMS, Stored):
+            yield _row(one, f"{ITEMS}, line {number}", folder, schema)
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,10 @@ class _HubItems(GroundingItems):
         pictures = ParquetPictures("image")
         return Folder(self.copy.files[0].path.parent, self.copy.origin, (), parquet=pictures)
 
-    def rows(self, folder: Folder, split: str) -> Rows:
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         (file,) = (file for file in self.copy.files if file.split == split)
-        return Rows(list(_copied_rows(file, folder, self.schema)), self.schema.box, [file])
+        folder.used[file.name] = file
+        return _copied_rows(file, folder, self.schema)
 
 
 def _on_hub(data: Path | None) -> tuple[HubData, Schema] | None:
@@ -251,11 +252,6 @@ def _declared(schema: Schema, *, absent: bool) -> Declaration:
         )
 
 
-def _rows(folder: Folder, schema: Schema) -> Iterator[Row]:
-    for number, one in decoded_text(folder.root / ITEMS, Stored):
-        yield _row(one, f"{ITEMS}, line {number}", folder, schema)
-
-
 def _row(one: Stored, where: str, folder: Folder, schema: Schema, size: Size | None = None) -> Row:
     cluster = "" if schema.cluster == "picture" else schema.cluster
     for name in _labels(schema):
@@ -268,6 +264,7 @@ def _row(one: Stored, where: str, folder: Folder, schema: Schema, size: Size | N
         picture=one.image,
         instruction=one.instruction,
         box=_box(one, schema.box, folder, where),
+        convention=schema.box,
         size=size,
         parents={cluster: one.labels[cluster]} if cluster else {},
         labels={name: value for name, value in one.labels.items() if name != cluster},
@@ -324,14 +321,14 @@ class GroundingSample(GroundingSet):
         refuse_data(self.name, data)
         return _Windows(WINDOWS, {"origin": "package"})
 
-    def rows(self, folder: Folder, split: str) -> Rows:
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         assert isinstance(folder, _Windows)
-        screenshots, rows = Screenshots(split.removesuffix(REFINED)), []
+        screenshots = Screenshots(split.removesuffix(REFINED))
+        folder.used[screenshots.file.name] = screenshots.file
         for where, line in screenshots.lines("places", Place):
             folder.windows[line.item.image] = screenshots, line
             row = _row(line.item, where, folder, _SAMPLE, SIZE)
-            rows.append(replace(row, instruction=line.refined) if REFINED in split else row)
-        return Rows(rows, "xyxy-px", [screenshots.file])
+            yield replace(row, instruction=line.refined) if REFINED in split else row
 
 
 SAMPLE = GroundingSample(

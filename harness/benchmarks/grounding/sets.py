@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from harness.benchmarks.folders import Folder
 from harness.benchmarks.grounding.benchmark import PlaceBenchmark
-from harness.benchmarks.published import PublishedSet
+from harness.benchmarks.picture_sets import PictureBenchmark
 from harness.data_files import DataFile
 from harness.errors import DataError
 from harness.parquet import column_names, opened, small_columns
@@ -182,7 +182,7 @@ class Row:
     where: file within the set's folder and row, for messages.
     unit_id: the same in all splits that ask about the same target in other words.
     picture: the name of its picture.
-    box: four numbers in the set's convention, or the target itself.
+    box: four numbers of a convention, or the target itself.
     size: that of the picture, where the row has it.
     parents: groups that contain it, in addition to its picture.
     labels: values that results are grouped by.
@@ -194,18 +194,11 @@ class Row:
     picture: str
     instruction: str
     box: Sequence[float] | Target
+    convention: Convention = "xyxy-px"
     size: Size | None = None
     parents: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     classes: tuple[str, ...] = ()
-
-
-class Rows(NamedTuple):
-    """The rows of a split, the convention of their boxes, and the files that they are from."""
-
-    rows: Sequence[Row]
-    convention: Convention
-    files: Sequence[Any]
 
 
 def table_rows(folder: Folder, file: DataFile) -> Iterator[tuple[str, str, Size, dict[str, Any]]]:
@@ -224,7 +217,7 @@ def table_rows(folder: Folder, file: DataFile) -> Iterator[tuple[str, str, Size,
 
 
 @dataclass(frozen=True)
-class GroundingSet(PublishedSet, PlaceBenchmark):
+class GroundingSet(PictureBenchmark, PlaceBenchmark):
     """Pictures, each with instructions and the place that they refer to.
 
     Attributes:
@@ -243,19 +236,21 @@ class GroundingSet(PublishedSet, PlaceBenchmark):
                 scores[name] = scores["hit"] if name in detail.classes else None
         return scores
 
-    def units(self, read: Mapping[str, Rows], folder: Folder) -> Iterator[tuple[Unit[Any], str]]:
+    def units(
+        self, read: Mapping[str, Sequence[Row]], folder: Folder
+    ) -> Iterator[tuple[Unit[Any], str]]:
         """Yield the items, with targets in pixels."""
-        for split, found in read.items():
-            stored = [r.box.numbers if isinstance(r.box, Target) else r.box for r in found.rows]
-            if found.convention != "xyxy-unit" and as_shares(stored):
+        for split, rows in read.items():
+            pixels = [row for row in rows if row.convention != "xyxy-unit"]
+            if as_shares(r.box.numbers if isinstance(r.box, Target) else r.box for r in pixels):
                 raise DataError(
                     f"{folder.root}: every box lies within 0 to 1, as shares of the picture "
-                    f"would, and those of {self.name} are pixels ({found.convention})"
+                    f"would, and those of {self.name} are pixels ({pixels[0].convention})"
                 )
-            for row in found.rows:
-                yield self._item(row, found.convention, folder, split), row.picture
+            for row in rows:
+                yield self._item(row, folder, split), row.picture
 
-    def _item(self, row: Row, convention: Convention, folder: Folder, split: str) -> Unit[Any]:
+    def _item(self, row: Row, folder: Folder, split: str) -> Unit[Any]:
         size = row.size or folder.size(row.picture)
         if not (row.unit_id and min(size) > 0):
             content = f"id '{row.unit_id}', size {size}"
@@ -263,10 +258,10 @@ class GroundingSet(PublishedSet, PlaceBenchmark):
         try:
             target = row.box
             if not isinstance(target, Target):
-                target = target_of(target, convention, size)
+                target = target_of(target, row.convention, size)
         except ValueError as error:
             raise DataError(
-                f"{folder.root}/{row.where}: {error}; boxes of {self.name} are {convention}"
+                f"{folder.root}/{row.where}: {error}; boxes of {self.name} are {row.convention}"
             ) from error
         return self.unit(
             row.unit_id,
@@ -279,7 +274,7 @@ class GroundingSet(PublishedSet, PlaceBenchmark):
         )
 
     def notices(
-        self, read: Mapping[str, Rows], units: Sequence[Unit[Any]], folder: Folder
+        self, read: Mapping[str, Sequence[Row]], units: Sequence[Unit[Any]], folder: Folder
     ) -> list[str]:
         """Return what published files have. Raises `DataError` for more than that."""
         notices = []

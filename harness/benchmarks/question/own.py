@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.items import Items
-from harness.benchmarks.published import reading
+from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.question.benchmark import QuestionBenchmark
 from harness.benchmarks.question.folder import SCHEMA, Pictures, Schema, read_schema
 from harness.benchmarks.question.items import Item, grouped, items_of

@@ -17,14 +17,14 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded_text, decoded_toml
 from harness.benchmarks.items import Items
-from harness.benchmarks.published import Rows, reading
+from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.sample import refuse_data
 from harness.benchmarks.screen.sets import Row, ScreenSet, by_episode, declaration
 from harness.errors import DataError
 from harness.sample import SCREENS
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group
-from parsers.screen import OPPOSITE, SEVERAL, Edges, Side, from_object, parts, several
+from parsers.screen import OPPOSITE, SEVERAL, Side, from_object, parts, several
 from parsers.screen.rules import RULES
 
 SCHEMA, STEPS = "screen.toml", "steps.jsonl"
@@ -112,15 +112,14 @@ class OwnSteps(ScreenSet):
             declared = declaration(judged, main, [Group(name) for name in schema.groups])
         return replace(opened, declared=declared, origin={**opened.origin, "set": schema.name})
 
-    def rows(self, folder: Folder, split: str) -> Rows:
+    def rows(self, folder: Folder, split: str) -> list[Row]:
         schema = _schema(folder.root / SCHEMA)
-        files = [*folder.files(SCHEMA, "the schema"), *folder.files(STEPS, "a line per step")]
-        rows = [
+        folder.files(SCHEMA, "the schema"), folder.files(STEPS, "a line per step")
+        return by_episode(
             _row(folder, schema, number, one)
             for number, one in _stored(folder, schema)
             if one.split == split
-        ]
-        return Rows(by_episode(rows), files)
+        )
 
 
 def _is_script(written: dict[str, Any] | list[dict[str, Any]]) -> bool:
@@ -157,7 +156,6 @@ def _row(folder: Folder, schema: Schema, number: int, one: Stored) -> Row:
         raise DataError(f"{folder.root}/{where}: no action is right")
     with reading(f"{folder.root}/{where}"):
         actions = tuple(_action(each, schema, scale[schema.points]) for each in listed)
-    boxes: tuple[Edges, ...] = tuple(one.boxes)
     return Row(
         where=where,
         episode=one.episode or f"line-{number}",
@@ -166,7 +164,7 @@ def _row(folder: Folder, schema: Schema, number: int, one: Stored) -> Row:
         goal=one.goal,
         instruction=one.instruction,
         actions=actions,
-        boxes={"given": boxes} if boxes else {},
+        boxes={"given": tuple(one.boxes)},
         labels=one.labels,
         size=one.screen,
     )
