@@ -13,10 +13,11 @@ from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.folders import Folder, set_folder
 from harness.benchmarks.items import Items
 from harness.data_files import check_splits, fingerprint
-from harness.errors import DataError
+from harness.errors import DataError, suggestion
 from harness.notes import test_data_note
 from harness.runs.records import Unit
 from harness.tables import counted
+from parsers.records import Scores
 
 
 @contextmanager
@@ -26,6 +27,47 @@ def reading(where: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
         raise DataError(f"{where}: {error}") from error
+
+
+def own_folders(data: Path, schema: str) -> list[Path]:
+    """Return the folder, or those in it, that have the schema of one's own data."""
+    if (data / schema).is_file():
+        return [data]
+    return sorted(path.parent for path in data.glob(f"*/{schema}"))
+
+
+def own_folder(
+    name: str, data: Path | None, schema: str, says: str, pictures: Sequence[str]
+) -> Folder:
+    """Return the folder of one's own data, whose schema `says` something, or the one above it.
+
+    Raises `DataError`.
+    """
+    if data is None:
+        raise DataError(f"{name} are read from a folder of yours: give it with --data")
+    found = own_folders(data, schema)
+    if not found:
+        raise DataError(f"{data} has no {schema}, which says what {says} are")
+    if len(found) > 1:
+        names = ", ".join(folder.name for folder in found)
+        raise DataError(f"{data} has a {schema} in several folders ({names}): give one of them")
+    return Folder(found[0], {"origin": "local"}, pictures)
+
+
+def check_labels(needed: Sequence[str], labels: Mapping[str, str], item: str) -> None:
+    """Raise `DataError` if an item of one's own data lacks a label that its schema needs."""
+    for name in needed:
+        if name not in labels:
+            raise DataError(f"{item} has no label '{name}'; {suggestion(name, labels)}")
+
+
+def mean_scores(found: Sequence[Scores]) -> Scores:
+    """Return the mean of each score over the answers that have it."""
+    means: dict[str, float | None] = {}
+    for name in found[0]:
+        known = [value for scores in found if (value := scores[name]) is not None]
+        means[name] = sum(known) / len(known) if known else None
+    return means
 
 
 @dataclass(frozen=True)

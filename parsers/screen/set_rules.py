@@ -114,7 +114,7 @@ _TYPES = {
 }
 
 
-def aitz(*, as_published: bool) -> Judge:
+def aitz(*, as_published: bool = False) -> Judge:
     """Compare boxes enlarged by 1.2: the recorded point lies in the answered one, or this covers
     more than half of an element that holds the point, measured by their union.
 

@@ -42,11 +42,11 @@ from harness.benchmarks.grounding.sets import (
 from harness.benchmarks.hub import HubData, fetch_one, hub_data, is_missing, pinned
 from harness.benchmarks.hub_copies import HubCopy, Wanted, copied
 from harness.benchmarks.items import Items
-from harness.benchmarks.picture_sets import reading
+from harness.benchmarks.picture_sets import check_labels, own_folder, own_folders, reading
 from harness.benchmarks.sample import refuse_data
 from harness.benchmarks.sample_windows import SIZE, Screenshots, Window
 from harness.data_files import DataFile
-from harness.errors import DataError, suggestion
+from harness.errors import DataError
 from harness.sample import WINDOWS
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import Target
@@ -107,19 +107,11 @@ class GroundingItems(GroundingSet):
 
     def holds(self, data: Path) -> bool:
         """Return True for a folder with a schema, and for a schema."""
-        return self.data is None and (data.name == SCHEMA or bool(_folders(data)))
+        return self.data is None and (data.name == SCHEMA or bool(own_folders(data, SCHEMA)))
 
     def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
-        data = data or self.data
-        if data is None:
-            raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
-        found = _folders(data)
-        if not found:
-            raise DataError(f"{data} has no {SCHEMA}, which says what the boxes of its items are")
-        if len(found) > 1:
-            names = ", ".join(folder.name for folder in found)
-            raise DataError(f"{data} has a {SCHEMA} in several folders ({names}): give one of them")
-        return Folder(found[0], {"origin": "local"}, self.folders)
+        says = "the boxes of its items"
+        return own_folder(self.name, data or self.data, SCHEMA, says, self.folders)
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Open a folder of items, or the one above it, or a data set on the hub."""
@@ -225,13 +217,6 @@ def _json(text: str, where: str, name: str) -> object:
         raise DataError(f"{where}: '{name}' is {text[:60]!r}, not JSON") from error
 
 
-def _folders(data: Path) -> list[Path]:
-    """Return the folder, or those in it, that have a schema."""
-    if (data / SCHEMA).is_file():
-        return [data]
-    return sorted(path.parent for path in data.glob(f"*/{SCHEMA}"))
-
-
 def _schema(path: Path) -> Schema:
     return decoded_toml(path, Schema, f"box is one of {', '.join(CONVENTIONS)}")
 
@@ -254,10 +239,7 @@ def _declared(schema: Schema, *, absent: bool) -> Declaration:
 
 def _row(one: Stored, where: str, folder: Folder, schema: Schema, size: Size | None = None) -> Row:
     cluster = "" if schema.cluster == "picture" else schema.cluster
-    for name in _labels(schema):
-        if name not in one.labels:
-            hint = suggestion(name, one.labels)
-            raise DataError(f"{folder.root}/{where}: {one.id} has no label '{name}'; {hint}")
+    check_labels(_labels(schema), one.labels, f"{folder.root}/{where}: {one.id}")
     return Row(
         where=where,
         unit_id=one.id,

@@ -17,7 +17,7 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded_text, decoded_toml
 from harness.benchmarks.items import Items
-from harness.benchmarks.picture_sets import reading
+from harness.benchmarks.picture_sets import check_labels, own_folder, own_folders, reading
 from harness.benchmarks.sample import refuse_data
 from harness.benchmarks.screen.sets import Row, ScreenSet, by_episode, declaration
 from harness.errors import DataError
@@ -78,14 +78,11 @@ class OwnSteps(ScreenSet):
     declared: Declaration = DECLARED
 
     def holds(self, data: Path) -> bool:
-        return (data / SCHEMA).is_file()
+        return bool(own_folders(data, SCHEMA))
 
     def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
-        if data is None:
-            raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
-        if not (data / SCHEMA).is_file():
-            raise DataError(f"{data} has no {SCHEMA}, which says what the numbers of places are")
-        return Folder(data, {"origin": "local"}, ("images", "", "images.zip"))
+        places = ("images", "", "images.zip")
+        return own_folder(self.name, data, SCHEMA, "the numbers of places", places)
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Open a folder of steps."""
@@ -137,11 +134,7 @@ def _stored(folder: Folder, schema: Schema) -> Iterator[tuple[int, Stored]]:
     found = False
     for number, one in decoded_text(folder.root / STEPS, Stored):
         found = True
-        if missing := [name for name in schema.groups if name not in one.labels]:
-            raise DataError(
-                f"{folder.root / STEPS}, line {number}: no label '{missing[0]}', which {SCHEMA} "
-                "groups by"
-            )
+        check_labels(schema.groups, one.labels, f"{folder.root / STEPS}, line {number}: its step")
         yield number, one
     if not found:
         raise DataError(f"{folder.root / STEPS} holds no steps")

@@ -95,22 +95,18 @@ def _measures(rules: Sequence[str], headline: str, cells: tuple[str, ...]) -> It
         )
     for name in (headline, *(one for one in rules if one != headline)):
         main = name == headline
-        yield Measure(
-            f"{name}.type",
-            "type",
-            f"steps with the right kind of action, by {name}",
-            averages=("micro",),
-            in_tables=main,
-            partial=True,
-        )
-        yield Measure(
-            f"{name}.grounding",
-            "place",
-            f"places that are right, by {name}",
-            averages=("micro",),
-            in_tables=main,
-            partial=True,
-        )
+        for rate, head, meaning in (
+            ("type", "type", "steps with the right kind of action"),
+            ("grounding", "place", "places that are right"),
+        ):
+            yield Measure(
+                f"{name}.{rate}",
+                head,
+                f"{meaning}, by {name}",
+                averages=("micro",),
+                in_tables=main,
+                partial=True,
+            )
         if RULES[name].score:
             yield Measure(
                 f"{name}.score",
