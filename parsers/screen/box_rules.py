@@ -7,16 +7,7 @@ from collections.abc import Sequence
 
 from parsers.actions import Action
 from parsers.scoring import within
-from parsers.screen import (
-    BUTTONS,
-    OPPOSITE,
-    Answers,
-    Edges,
-    Point,
-    finger_way,
-    gesture,
-    text_of,
-)
+from parsers.screen import BUTTONS, OPPOSITE, Answers, Edges, Point, finger_way, gesture, text_of
 from parsers.screen.verdicts import (
     FAR,
     NEAR,

@@ -15,15 +15,7 @@ from typing import Any
 
 from parsers.actions import Action
 from parsers.scoring import within
-from parsers.screen import (
-    OPPOSITE,
-    Answers,
-    Point,
-    finger_way,
-    gesture,
-    parts,
-    text_of,
-)
+from parsers.screen import OPPOSITE, Answers, Point, finger_way, gesture, parts, text_of
 from parsers.screen.box_rules import agentcpm, clawgui, qwen
 from parsers.screen.lines import (
     atlas_line,

@@ -9,13 +9,7 @@ from rapidfuzz.distance import Indel
 
 from parsers.actions import Action
 from parsers.scoring import within
-from parsers.screen import (
-    Answers,
-    Edges,
-    Point,
-    box_of,
-    text_of,
-)
+from parsers.screen import Answers, Edges, Point, box_of, text_of
 from parsers.screen.verdicts import (
     FAR,
     POINTED,

@@ -60,12 +60,7 @@ DECLARED = Declaration(
         ),
         *(
             Measure(
-                task,
-                task,
-                _MEANS[task],
-                binary=task in CHOICES,
-                averages=("micro",),
-                partial=True,
+                task, task, _MEANS[task], binary=task in CHOICES, averages=("micro",), partial=True
             )
             for task in TASKS
         ),
