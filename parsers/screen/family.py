@@ -42,6 +42,7 @@ class Family:
     """A family's way to answer.
 
     Attributes:
+        words: words in the names of its models; its own name unless given.
         coordinates: meaning of its numbers, unless the adapter or the user says otherwise.
         scroll: what its words for directions name; `set` for the words of the benchmark's files,
             None where nobody has published it: the user then has to say.
@@ -65,7 +66,7 @@ class Family:
     name: str
     coordinates: Convention
     actions: tuple[Said, ...]
-    words: tuple[str, ...]
+    words: tuple[str, ...] = ()
     grammar: Grammar = "objects"
     scroll: Side | Literal["set"] | None = "content"
     opening: str = ""
