@@ -128,7 +128,8 @@ class GroundingItems(GroundingSet):
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         schema = _schema(folder.root / SCHEMA)
-        folder.files(SCHEMA, "the schema"), folder.files(ITEMS, "a line per item")
+        folder.files(SCHEMA, "the schema")
+        folder.files(ITEMS, "a line per item")
         for number, one in decoded_text(folder.root / ITEMS, Stored):
             yield _row(one, f"{ITEMS}, line {number}", folder, schema)
 

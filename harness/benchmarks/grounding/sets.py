@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from harness.benchmarks.folders import Folder
 from harness.benchmarks.grounding.benchmark import PlaceBenchmark
@@ -119,19 +119,6 @@ def points_of(corners: Sequence[float], convention: Convention, size: Size) -> t
     return tuple(number * size[place % 2] for place, number in enumerate(corners))
 
 
-class Finding(NamedTuple):
-    """Something unusual about an item.
-
-    what: a key of `MEANING`.
-    unit_id: the item.
-    numbers: target and picture size, for messages.
-    """
-
-    what: str
-    unit_id: str
-    numbers: str
-
-
 MEANING = {
     "outside": f"outside the picture by more than {SLACK_PX} px",
     "edge": f"outside the picture by {SLACK_PX} px or less",
@@ -143,19 +130,18 @@ MEANING = {
 """Explanations of findings about items."""
 
 
-def findings(unit_id: str, target: Target, size: Size) -> Iterable[Finding]:
-    """List unusual facts about a target on a picture of that size."""
+def findings(target: Target, size: Size) -> Iterator[str]:
+    """Yield what is unusual about a target on a picture of that size, by the keys of `MEANING`."""
     if target.kind == "absent":
         return
     left, top, right, bottom = target.bounds
-    numbers = f"{target} on {size[0]}x{size[1]}"
     over = max(-left, -top, right - size[0], bottom - size[1])
     if over > 0:
-        yield Finding("outside" if over > SLACK_PX else "edge", unit_id, numbers)
+        yield "outside" if over > SLACK_PX else "edge"
     if _flat(target):
-        yield Finding("empty", unit_id, numbers)
+        yield "empty"
     elif left <= 0 <= right and top <= 0 <= bottom:
-        yield Finding("corner", unit_id, numbers)
+        yield "corner"
 
 
 def _flat(target: Target) -> bool:
@@ -303,24 +289,24 @@ class GroundingSet(PictureBenchmark, PlaceBenchmark):
         ]
 
 
-def _unusual(units: Sequence[Unit[Any]]) -> dict[str, list[Finding]]:
-    """Return what is unusual about items, by the keys of `MEANING`."""
-    unusual: dict[str, list[Finding]] = {}
+def _unusual(units: Sequence[Unit[Any]]) -> dict[str, list[str]]:
+    """Return what is unusual about items, by the keys of `MEANING`, with what shows it."""
+    unusual: dict[str, list[str]] = {}
     seen: dict[tuple[str, str, str], str] = {}
     for unit in units:
         detail = unit.detail
-        found = list(findings(unit.unit_id, detail.gold, detail.size))
+        target = f"{detail.gold} on {detail.size[0]}x{detail.size[1]}"
+        found = [(what, target) for what in findings(detail.gold, detail.size)]
         asked = unit.split, unit.parents["picture"], detail.asked
         if not detail.asked.strip():
-            found.append(Finding("unasked", unit.unit_id, repr(detail.asked)))
+            found.append(("unasked", repr(detail.asked)))
         elif (first := seen.setdefault(asked, unit.unit_id)) != unit.unit_id:
-            found.append(Finding("twice", unit.unit_id, f"'{detail.asked}', as {first}"))
-        for one in found:
-            unusual.setdefault(one.what, []).append(one)
+            found.append(("twice", f"'{detail.asked}', as {first}"))
+        for what, shown in found:
+            unusual.setdefault(what, []).append(f"{unit.unit_id}: {shown}")
     return unusual
 
 
-def _told(what: str, found: Sequence[Finding]) -> str:
-    shown = ", ".join(f"{one.unit_id}: {one.numbers}" for one in found[:_SHOWN])
+def _told(what: str, found: Sequence[str]) -> str:
     more = ", ..." if len(found) > _SHOWN else ""
-    return f"{counted(len(found), 'item')} {MEANING[what]} ({shown}{more})"
+    return f"{counted(len(found), 'item')} {MEANING[what]} ({', '.join(found[:_SHOWN])}{more})"

@@ -111,7 +111,8 @@ class OwnSteps(ScreenSet):
 
     def rows(self, folder: Folder, split: str) -> list[Row]:
         schema = _schema(folder.root / SCHEMA)
-        folder.files(SCHEMA, "the schema"), folder.files(STEPS, "a line per step")
+        folder.files(SCHEMA, "the schema")
+        folder.files(STEPS, "a line per step")
         return by_episode(
             _row(folder, schema, number, one)
             for number, one in _stored(folder, schema)
