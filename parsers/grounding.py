@@ -192,14 +192,9 @@ def iou(prediction: Prediction, detail: GroundingDetail) -> float | None:
     if detail.gold.kind != "box" or len(numbers) < len(EDGES):
         return None
     ours, theirs = detail.gold.bounds, (numbers[0], numbers[1], numbers[2], numbers[3])
-    both = _area(
-        (
-            max(ours[0], theirs[0]),
-            max(ours[1], theirs[1]),
-            min(ours[2], theirs[2]),
-            min(ours[3], theirs[3]),
-        )
-    )
+    corner, end = map(max, ours[:2], theirs[:2]), map(min, ours[2:], theirs[2:])
+    left, top, right, bottom = *corner, *end
+    both = _area((left, top, right, bottom))
     covered = _area(ours) + _area(theirs) - both
     return both / covered if covered else None
 
@@ -262,26 +257,13 @@ def measures(
             partial=True,
             in_tables=False,
         ),
-        Measure(
-            "distance",
-            meaning="pixels to the target",
-            binary=False,
-            averages=(),
-            in_tables=False,
-        ),
-        Measure(
-            "distance_diagonals",
-            meaning="diagonals of the target to the target",
-            binary=False,
-            averages=(),
-            in_tables=False,
-        ),
-        Measure(
-            "iou",
-            meaning="intersection over union",
-            binary=False,
-            averages=(),
-            in_tables=False,
+        *(
+            Measure(name, meaning=meaning, binary=False, averages=(), in_tables=False)
+            for name, meaning in (
+                ("distance", "pixels to the target"),
+                ("distance_diagonals", "diagonals of the target to the target"),
+                ("iou", "intersection over union"),
+            )
         ),
     )
 

@@ -11,14 +11,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.sample import screens
+import msgspec
+
+from benchmarks.sample import places, questions, screens
 from benchmarks.sample.build import Part, build, compare, parts, rows_of
 from benchmarks.sample.counts import count
 from benchmarks.sample.serving import server
 from harness.errors import UserError
-from harness.sample import SCREENS
+from harness.sample import SCREENS, WINDOWS, files
 
-PARTS = ("tasks", "conversations", "screens")
+PARTS = ("tasks", "conversations", "screens", "windows")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         codes = [do(part, chosen.browser) for part in wanted]
         if chosen.part in (None, "screens"):
             codes.append(_screens(chosen.command, folder, chosen.browser))
+        if chosen.part in (None, "windows"):
+            codes.append(_windows(chosen.command, chosen.out))
         return max(codes)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -77,6 +81,27 @@ def _screens(command: str, folder: Path, browser: Path | None) -> int:
     found, moved = screens.differences(shipped, [line for line, _ in again])
     print("\n".join([f"screens: {len(found)} differences, {moved} steps differ", *found]))
     return int(bool(found))
+
+
+def _windows(command: str, out: Path | None) -> int:
+    """Make, or make again and compare, the lines about windows of the recorded tasks."""
+    codes = []
+    for name, lines in (("places", places.lines), ("questions", questions.lines)):
+        recorded = [path if out is None else out / path.name for path in files().values()]
+        _refuse_missing(recorded)
+        made = [msgspec.json.encode(line) for path in recorded for line in lines(path)]
+        path = (WINDOWS if out is None else out / WINDOWS.name) / f"{name}.jsonl"
+        if command == "build":
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(b"".join(line + b"\n" for line in made))
+            _print_sizes([path])
+            continue
+        _refuse_missing([path])
+        shipped = path.read_bytes().splitlines()
+        differ = len({*made} ^ {*shipped}) or int(made != shipped)
+        print(f"{name}: {len(shipped)}" + (f", {differ} differ" if command == "check" else ""))
+        codes.append(int(command == "check" and made != shipped))
+    return max(codes, default=0)
 
 
 def _build(part: Part, browser: Path | None) -> int:

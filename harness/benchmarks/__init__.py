@@ -158,7 +158,7 @@ BUILT_IN = {
         "your own grounding items, given with --data (docs/grounding-data.md)",
     ),
     "sample-grounding": (
-        "harness.benchmarks.grounding.sample:BENCHMARK",
+        "harness.benchmarks.grounding.own:SAMPLE",
         "places on pages of the sample, shipped with the package, to try things out",
     ),
     "androidcontrol": (
@@ -210,7 +210,7 @@ BUILT_IN = {
         "ScreenQA-Complex (Baechler et al. 2024): 11,781 questions that need counting",
     ),
     "sample-questions": (
-        "harness.benchmarks.question.sample:BENCHMARK",
+        "harness.benchmarks.question.own:SAMPLE",
         "questions about pages of the sample, shipped with the package, to try things out",
     ),
     "question-items": (

@@ -141,6 +141,7 @@ class Folder:
         pictures: folders and zip files with pictures, relative to `root`; "" for `root` itself.
         repo: the data set on the hub that other pictures are downloaded from; "" for none.
         stored: pictures in parquet files, by name.
+        used: the files that were asked for, by name.
     """
 
     root: Path
@@ -149,6 +150,7 @@ class Folder:
     repo: str = ""
     stored: dict[str, Cell] = field(default_factory=dict, repr=False, compare=False)
     parquet: ParquetPictures = field(default_factory=lambda: ParquetPictures("image"))
+    used: dict[str, DataFile] = field(default_factory=dict, repr=False, compare=False)
     _sizes: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)
     _zips: dict[str, zipfile.ZipFile] = field(default_factory=dict, repr=False, compare=False)
 
@@ -175,10 +177,18 @@ class Folder:
         paths = sorted(path for path in self.root.glob(pattern) if path.is_file())
         if not paths:
             raise DataError(f"{self.root} has no {pattern}, {what}")
-        return [
+        found = [
             DataFile(path, None, path.relative_to(self.root).as_posix(), path.stat().st_size)
             for path in paths
         ]
+        self.used.update((file.name, file) for file in found)
+        return found
+
+    def json(self, pattern: str, what: str, row: type[T]) -> Iterator[tuple[DataFile, int, T]]:
+        """Yield the rows of JSON lists in the files of a pattern, each with its number from 0."""
+        for file in self.files(pattern, what):
+            for number, one in enumerate(decoded(file.path, list[row])):  # type: ignore[valid-type]
+                yield file, number, one
 
     def picture(self, name: str) -> bytes:
         """Return the bytes of a picture. Raises `DataError` if it is missing."""

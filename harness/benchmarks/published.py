@@ -1,41 +1,32 @@
-"""Sets of units that others have published: where their files are, and their published counts.
+"""Files that others have published: those of splits, by their names, and released ones.
 
-Files in a folder or on the hub are found by the splits in their names (`files_of`), or by patterns
-that a set declares (`PublishedSet`). `fetch_released` downloads files from a fixed address of their
-authors.
+`files_of` finds files in a folder or on the hub by the splits in their names. `fetch_released`
+downloads files from a fixed address of their authors.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 from adapters.digests import cache_folder
 from adapters.faults import first_line
 from adapters.hub import OFFLINE
 from harness.benchmarks.contract import Benchmark
-from harness.benchmarks.folders import Folder, set_folder
 from harness.benchmarks.hub import fetch
-from harness.benchmarks.items import Items
 from harness.data_files import (
     DataFile,
     check_splits,
-    fingerprint,
     local_files,
     missing_shards,
     split_of,
 )
 from harness.errors import DataError, suggestion
-from harness.notes import test_data_note
-from harness.runs.records import Unit
-from harness.tables import counted
 
 LOCAL_SPLIT = "local"
 """The split of files whose names contain none, unless the user asks for one."""
@@ -126,149 +117,6 @@ def by_split(
     if missing_shards([f.name for f in chosen]):
         notices.append(f"{where} is missing some shards of {', '.join(selected)}")
     return chosen, notices
-
-
-class Rows(NamedTuple):
-    """The rows of a split, in order, and the files that they are from.
-
-    A kind whose rows come with more has its own.
-    """
-
-    rows: Sequence[Any]
-    files: Sequence[DataFile]
-
-
-@contextmanager
-def reading(where: str) -> Iterator[None]:
-    """Raise what is found to be wrong with a row as a `DataError` that begins with its place."""
-    try:
-        yield
-    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
-        raise DataError(f"{where}: {error}") from error
-
-
-@dataclass(frozen=True)
-class PublishedSet(Benchmark):
-    """A set that is declared by fields and a function that reads its rows.
-
-    A set derives from this class first and from its family's second, so that the defaults of these
-    fields hold.
-
-    Attributes:
-        read: returns the rows of a split, and raises `DataError`; unless `rows` is overridden.
-        marks: patterns of files that only this set has; () for a set known by its folder's name.
-        repo, revision: the data set on the hub, and its commit (None for the newest, which goes on
-            record); "" for a set that is on no hub.
-        files: patterns of the files to download from there, except pictures that are downloaded
-            one by one; `{split}` stands for the name of a split.
-        folders: folders and zip files with pictures, relative to the set's own folder.
-        folder_type: a folder whose pictures are stored in another way.
-        elsewhere: what to do for a set that is on no hub.
-        cell_labels: the labels whose combinations are counted.
-        cells: by split, how many units it has of each combination.
-    """
-
-    splits: tuple[str, ...] = ("test",)
-    default_splits: tuple[str, ...] = ("test",)
-    read: Callable[[Folder, str], Any] | None = None
-    marks: tuple[str, ...] = ()
-    repo: str = ""
-    revision: str | None = None
-    files: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ("images",)
-    folder_type: type[Folder] = Folder
-    elsewhere: str = ""
-    cell_labels: tuple[str, ...] = ()
-    cells: Mapping[str, Mapping[tuple[str, ...], int]] = field(default_factory=dict)
-
-    note = test_data_note("a model that was trained on it cannot be measured with it")
-    pictures: ClassVar[bool] = True
-
-    @property
-    def whole(self) -> str:
-        """The level whose units are selected together, a class attribute of most; "" for none."""
-        return ""
-
-    def rows(self, folder: Folder, split: str) -> Any:
-        """Return the rows of a split, in the order of the files. Raises `DataError`."""
-        assert self.read is not None
-        return self.read(folder, split)
-
-    def units(self, read: Mapping[str, Any], folder: Folder) -> Iterator[tuple[Unit[Any], str]]:
-        """Yield the units of what `rows` returned for each split, with the names of their pictures.
-
-        Raises `DataError`.
-        """
-        raise NotImplementedError
-
-    def notices(
-        self, read: Mapping[str, Any], units: Sequence[Unit[Any]], folder: Folder
-    ) -> Sequence[str]:
-        """Return what everybody should know of the units. Raises `DataError` for wrong ones."""
-        return ()
-
-    def remarks(self, units: Sequence[Unit[Any]]) -> Sequence[str]:
-        """Return oddities of the units, for users who look at the data."""
-        return ()
-
-    def holds(self, data: Path) -> bool:
-        """Return whether a folder has the set's files, or is known by its name."""
-        found = set_folder(data, self.name)
-        if not self.marks:
-            return found is not None
-        return any(any((found or data).glob(mark)) for mark in self.marks)
-
-    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
-        """Open `data`, the set's folder or the one above it, or the copy on the hub."""
-        check_splits(splits, self.splits, self.name)
-        wanted = list(dict.fromkeys(splits or self.default_splits))
-        folder = self.folder(data, wanted)
-        read = {split: self.rows(folder, split) for split in wanted}
-        made = list(self.units(read, folder))
-        units, names = [unit for unit, _ in made], {unit.unit_id: name for unit, name in made}
-        for split in wanted:
-            self.check_counts([unit for unit in units if unit.split == split], split)
-        files = {file.name: file for found in read.values() for file in found.files}
-        return Items.of(
-            units,
-            whole=self.whole,
-            origin={**folder.origin, "files": fingerprint(list(files.values()))},
-            notices=self.notices(read, units, folder),
-            remarks=self.remarks(units),
-            pictures=lambda unit: (folder.picture(names[unit.unit_id]),),
-        )
-
-    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
-        """Find the files of splits: `data` is the set's folder or the one above it.
-
-        Raises `DataError`.
-        """
-        if data is not None:
-            return self.folder_type.given(data, self.name, self.folders)
-        if not self.repo:
-            raise DataError(f"{self.name} is on no hub: {self.elsewhere}")
-        patterns = [one.format(split=split) for one in self.files for split in splits]
-        return self.folder_type.of_hub(self.repo, self.revision, patterns, self.folders)
-
-    def check_counts(self, units: Sequence[Unit[Any]], split: str) -> None:
-        """Raise `DataError` if a split has other counts than are published."""
-        size = next((size for size in self.sizes if size.split == split), None)
-        parent, unit = self.declared.innermost, self.declared.unit
-        parents = {one.parents[parent.name] for one in units}
-        cells = Counter(tuple(one.labels[name] for name in self.cell_labels) for one in units)
-        for found, known, what, of in (
-            (len(units), size and size.rows, unit, ""),
-            (len(parents), size and size.tasks, parent.one, ""),
-            *(
-                (cells[cell], known, unit, f" of {' '.join(cell)}")
-                for cell, known in self.cells.get(split, {}).items()
-            ),
-        ):
-            if known and found != known:
-                raise DataError(
-                    f"{self.name}, {split}: {counted(found, what)}{of} where {known:,} are "
-                    "published; are files missing, or changed?"
-                )
 
 
 PATIENCE_S = 30.0

@@ -26,8 +26,8 @@ LONGEST_HELD = 80
 """Longest content of a field in an error, in characters."""
 USUAL_WAIT_MS, LONGEST_WAIT_MS = 1000, 10_000
 _KEYS = re.compile(r"[!-~]{1,40}")
-_WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
-_SCROLLED = 0.8
+WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+SCROLLED = 0.8
 """Length of a scroll, as a share of the viewport."""
 _DRAG_STEPS = 5
 
@@ -60,11 +60,11 @@ class Hands:
             case "CLICK":
                 self._click(action)
             case "TYPE":
-                self._type(action, _text(arguments.get("value")))
+                self._type(action, as_text(arguments.get("value")))
                 if arguments.get("press_enter") is True:
                     self._page.keyboard.press("Enter")
             case "SELECT":
-                self._call("choose", *self._where(action), _text(arguments.get("value")))
+                self._call("choose", *self._where(action), as_text(arguments.get("value")))
             case "HOVER":
                 self._page.mouse.move(*self._place(action))
             case "ENTER":
@@ -72,14 +72,14 @@ class Hands:
                     self._call("focus", *self._where(action))
                 self._page.keyboard.press("Enter")
             case "PRESS":
-                key = _text(arguments.get("key"))
+                key = as_text(arguments.get("key"))
                 if not _KEYS.fullmatch(key):
                     raise NotDone("that is no name of a key")
                 if action.element is not None or action.point is not None:
                     self._call("focus", *self._where(action))
                 self._page.keyboard.press(key)
             case "KEYS":
-                self._write(_text(arguments.get("value")))
+                self._write(as_text(arguments.get("value")))
             case "SCROLL":
                 self._scroll(action)
             case "SCROLL_BY":
@@ -87,7 +87,7 @@ class Hands:
             case "DRAG":
                 self._drag(action)
             case "GOTO":
-                self._go_to(_text(arguments.get("url")))
+                self._go_to(as_text(arguments.get("url")))
             case "BACK":
                 self._page.go_back(wait_until="domcontentloaded")
             case "FORWARD":
@@ -143,13 +143,13 @@ class Hands:
             self._page.keyboard.insert_text(value)
 
     def _scroll(self, action: Action) -> None:
-        way = _WAYS.get(_text(action.arguments.get("direction")))
+        way = WAYS.get(as_text(action.arguments.get("direction")))
         if way is None:
             raise NotDone("the direction is up, down, left or right")
         middle = self._size[0] / 2, self._size[1] / 2
         somewhere = action.element is not None or action.point is not None
         self._page.mouse.move(*(self._place(action) if somewhere else middle))
-        width, height = (_SCROLLED * length for length in self._size)
+        width, height = (SCROLLED * length for length in self._size)
         self._page.mouse.wheel(way[0] * width, way[1] * height)
         self._tab.call("frames")
 
@@ -213,7 +213,8 @@ class Hands:
         return answer
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
+    """Return a text as it is; "" for what is none."""
     return value if isinstance(value, str) else ""
 
 

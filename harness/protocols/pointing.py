@@ -42,31 +42,31 @@ class Located(NamedTuple):
 
 
 def located(answer: PointAnswer, convention: Convention, picture: Picture) -> Located:
-    """Locate an answer on a picture.
-
-    Rounded to a millionth of a pixel, which keeps a point on a border there.
-    """
+    """Locate an answer on a picture."""
     if answer.point is None:
         return Located(answer.status)
-    size, recipe = (picture.width, picture.height), Recipe.parse(picture.recipe)
-
-    def on_page(point: Point) -> Point | None:
-        pixels = to_pixels(point, convention, size)
-        if pixels is None:
-            return None
-        x, y = recipe.to_page(*pixels)
-        return round(x, 6), round(y, 6)
-
-    point = on_page(answer.point)
+    point = on_page(answer.point, convention, picture)
     if point is None:
         return Located(Status.OUT_OF_RANGE)
     if answer.box is None:
         return Located(answer.status, point)
-    first, last = on_page(answer.box[:2]), on_page(answer.box[2:])
+    first, last = (on_page(one, convention, picture) for one in (answer.box[:2], answer.box[2:]))
     if first is None or last is None:
         return Located(answer.status, point)
     across, down = sorted((first[0], last[0])), sorted((first[1], last[1]))
     return Located(answer.status, point, (across[0], down[0], across[1], down[1]))
+
+
+def on_page(point: Point, convention: Convention, picture: Picture) -> Point | None:
+    """Convert a model's numbers to a point of the original; None outside of the picture.
+
+    Rounded to a millionth of a pixel, which keeps a point on a border there.
+    """
+    pixels = to_pixels(point, convention, (picture.width, picture.height))
+    if pixels is None:
+        return None
+    x, y = Recipe.parse(picture.recipe).to_page(*pixels)
+    return round(x, 6), round(y, 6)
 
 
 def numbers_of(point: Point, convention: Convention, picture: Picture) -> Point:

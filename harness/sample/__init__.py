@@ -13,13 +13,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["DATA", "SCREENS", "conversation_files", "files", "screenshot_files"]
+__all__ = ["DATA", "SCREENS", "WINDOWS", "conversation_files", "files", "screenshot_files"]
 
 DATA = Path(__file__).parent / "data"
 """The folder of the shipped files."""
 
 SCREENS = DATA / "screens"
 """The folder of the recorded steps on a phone."""
+
+WINDOWS = DATA / "windows"
+"""The folder of what is asked about windows of the screenshots."""
 
 _SPLITS = ("dev", "test")
 

@@ -46,16 +46,10 @@ SCREEN = ActionSpace(
         ActionKind("select", (_TEXT, _AT, *_BOX)),
         *(ActionKind(name, (_AT, *_TO)) for name in ("drag", "select_text")),
         ActionKind(
-            "scroll",
-            (Argument("direction", "choice", DIRECTIONS, required=False), _AT, *_TO),
+            "scroll", (Argument("direction", "choice", DIRECTIONS, required=False), _AT, *_TO)
         ),
         ActionKind(
-            "type",
-            (
-                _TEXT,
-                _AT,
-                Argument("submit", "flag", required=False, compared="ignored"),
-            ),
+            "type", (_TEXT, _AT, Argument("submit", "flag", required=False, compared="ignored"))
         ),
         *(ActionKind(name, (_TEXT,)) for name in _WORDS),
         *(ActionKind(name) for name in _PLAIN),

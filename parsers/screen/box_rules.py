@@ -7,16 +7,7 @@ from collections.abc import Sequence
 
 from parsers.actions import Action
 from parsers.scoring import within
-from parsers.screen import (
-    BUTTONS,
-    OPPOSITE,
-    Answers,
-    Edges,
-    Point,
-    finger_way,
-    gesture,
-    text_of,
-)
+from parsers.screen import BUTTONS, OPPOSITE, Answers, Edges, Point, finger_way, gesture, text_of
 from parsers.screen.verdicts import (
     FAR,
     NEAR,
@@ -37,7 +28,7 @@ from parsers.screen.verdicts import (
 # Qwen2.5-VL
 
 
-def qwen(*, any_swipe: bool) -> Judge:
+def qwen(*, any_swipe: bool = False) -> Judge:
     """The finger's way of a gesture is compared with the stored word, which names the content's.
     A form that writes the word alone is compared as it is."""
 
@@ -89,7 +80,7 @@ _CPM = {
 }
 
 
-def agentcpm(*, android_control: bool) -> Judge:
+def agentcpm(*, android_control: bool = False) -> Judge:
     """Waiting, finishing and giving up are one type. Steps that open an app are left out."""
 
     def judge(said: Action | None, gold: Action, answers: Answers, size: Size) -> Verdict:

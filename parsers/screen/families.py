@@ -1,268 +1,360 @@
-"""How families of models write actions on screens: one table for reading and spelling.
+"""Families of models with the words in their names, and how they write actions: one table.
 
-A family has a grammar (`objects`: JSON or Python dictionaries; `calls`: functions with named
-arguments; `words`: OS-Atlas' lines; `tabs`: GELab's fields), the names of its actions, and the keys
-of their parts. `parsers.screen.reading` interprets the table. The families that answer with
-dictionaries are in `parsers.screen.object_families`, with all of them by name.
+Calls of functions first, then dictionaries of JSON or Python, which are most.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any
 
-from parsers.points import Convention
-from parsers.screen import Side
-
-Grammar = Literal["objects", "calls", "words", "tabs"]
+from parsers.screen.family import Family, Said, each, told_apart, ways
 
 
-class Said(NamedTuple):
-    """An action as a family writes it.
-
-    native: its name there.
-    name: the canonical action.
-    text, at, to: keys of its text, its place and the end of a gesture; "" for what it has not. Keys
-        with a blank between are looked for in turn, those with a comma are of x and of y.
-    given: further fields that tell it from others of the name, and are always written; `>200` is
-        any larger number, and "" is the direction that the name itself says.
-    """
-
-    native: str
-    name: str
-    text: str = ""
-    at: str = ""
-    to: str = ""
-    given: Mapping[str, str] = {}
+def _tars(at: str, start: str, to: str) -> tuple[Said, ...]:
+    return (
+        *each("click long_press left_double=double_click right_single=right_click", at=at),
+        Said("drag", "drag", at=start, to=to),
+        Said("scroll", "scroll", at=at, to=to),
+        Said("type", "type", "content"),
+        Said("hotkey", "hotkey", "key hotkey"),
+        *each("press_back=back press_home=home press_enter=enter press_appselect=recents"),
+        Said("open_app", "open_app", "app_name"),
+        Said("wait", "wait"),
+        *each("finished=complete call_user", "content"),
+    )
 
 
-@dataclass(frozen=True)
-class Family:
-    """A family's way to answer.
-
-    Attributes:
-        coordinates: meaning of its numbers, unless the adapter or the user says otherwise.
-        scroll: what its words for directions name; `set` for the words of the benchmark's files,
-            None where nobody has published it: the user then has to say.
-        opening, closing: what stands around an answer; an answer whose closing mark is missing was
-            cut off.
-        way: the key of a direction.
-        key: the key of the action's name in objects.
-        quoted: writes dictionaries as Python does.
-        wrapped: the key of the arguments, with the name of the tool, of a tool call.
-        newline: a text that ends in a line break also presses enter.
-        submit: the key that says so.
-        swipes: scrolls by gestures, and has no words for directions.
-        around: what stands around a dictionary.
-        spelled: how a place is written.
-        lead: what stands before the opening mark of an answer that has a thought.
-        history: what its models are trained to see of earlier steps (`--history`); all actions,
-            unless it is known.
-        fixed: fields that are written with a value of their own where an action has none.
-    """
-
-    name: str
-    grammar: Grammar
-    coordinates: Convention
-    actions: tuple[Said, ...]
-    words: tuple[str, ...] = ()
-    scroll: Side | Literal["set"] | None = "content"
-    opening: str = ""
-    closing: str = ""
-    way: str = "direction"
-    key: str = "action"
-    quoted: bool = False
-    wrapped: tuple[str, str] | None = None
-    newline: bool = False
-    submit: str = ""
-    swipes: bool = False
-    around: str = "{}"
-    spelled: str = "[{x}, {y}]"
-    lead: str = ""
-    history: str = "all"
-    fixed: Mapping[str, str] = field(default_factory=dict)
-
-    def side(self, chosen: Side | None, stored: Side) -> Side:
-        """What its words for directions name: as the user has `chosen`, else as the family does.
-
-        `stored` is what the benchmark's files name, for a family that uses their words.
-        """
-        said = chosen or self.scroll
-        return stored if said is None or said == "set" else said
+_TARS: Mapping[str, Any] = {
+    "opening": "Action: ",
+    "newline": True,
+    "lead": "Thought: \n",
+    "history": "turns:5",
+}
 
 
-_TARS = (
-    Said("click", "click", at="start_box point start_point"),
-    Said("long_press", "long_press", at="start_box point start_point"),
-    Said("left_double", "double_click", at="start_box point start_point"),
-    Said("right_single", "right_click", at="start_box point start_point"),
-    Said("drag", "drag", at="start_box start_point", to="end_box end_point"),
-    Said("scroll", "scroll", at="start_box point start_point", to="end_box end_point"),
-    Said("type", "type", "content"),
-    Said("hotkey", "hotkey", "key hotkey"),
-    Said("press_back", "back"),
-    Said("press_home", "home"),
-    Said("press_enter", "enter"),
-    Said("press_appselect", "recents"),
-    Said("open_app", "open_app", "app_name"),
-    Said("wait", "wait"),
-    Said("finished", "complete", "content"),
-    Said("call_user", "call_user", "content"),
+def _tool(*more: Said, swipe: bool = True) -> tuple[Said, ...]:
+    """The actions of `mobile_use`."""
+    at = "coordinate"
+    return (
+        *each("click long_press", at=at),
+        *((Said("swipe", "scroll", at=at, to="coordinate2"),) if swipe else ()),
+        *each("type key", "text"),
+        *told_apart("system_button", "button", "Back=back Home=home Menu=recents Enter=enter"),
+        Said("open", "open_app", "text"),
+        Said("wait", "wait"),
+        Said("answer", "answer", "text"),
+        *more,
+        *told_apart("terminate", "status", "success=complete failure=impossible fail=impossible"),
+    )
+
+
+_TAG: Mapping[str, Any] = {
+    "opening": "<tool_call>\n",
+    "closing": "\n</tool_call>",
+    "wrapped": ("mobile_use", "arguments"),
+}
+_SWIPES: Mapping[str, Any] = {**_TAG, "swipes": True}
+
+_KEYS = (
+    *each("press_enter=enter press_recents=recents"),
+    *each("answer ask_user=call_user", "text"),
 )
+_ENDS = tuple(each("finished=complete impossible"))
+_DEVICE = (
+    Said("open_app", "open_app", "text"),
+    *each("press_back=back press_home=home"),
+    *_KEYS,
+    Said("wait", "wait"),
+    *_ENDS,
+)
+"""What computer tools lack for a device: named alike for all of them."""
 
-
-def _points_first(keys: str) -> str:
-    """Return keys of places with `point` before `start_box`, the first of which is written."""
-    return " ".join(sorted(keys.split(), key=lambda key: (key.endswith("_box"), len(key))))
-
-
-CALL_FAMILIES: tuple[Family, ...] = (
+_ALL = (
     Family(
         "ui-tars",
-        "calls",
         "per-mille",
-        _TARS,
-        ("ui-tars",),
-        opening="Action: ",
-        newline=True,
+        _tars("start_box point start_point", "start_box start_point", "end_box end_point"),
+        grammar="calls",
         spelled="'<|box_start|>({x},{y})<|box_end|>'",
-        lead="Thought: \n",
-        history="turns:5",
+        **_TARS,
     ),
     Family(
         "ui-tars-1.5",
-        "calls",
         "absolute",
-        tuple(one._replace(at=_points_first(one.at), to=_points_first(one.to)) for one in _TARS),
+        _tars("point start_point start_box", "start_point start_box", "end_point end_box"),
         ("ui-tars-1.5", "seed-1.5"),
-        opening="Action: ",
-        newline=True,
+        grammar="calls",
         spelled="'<point>{x} {y}</point>'",
-        lead="Thought: \n",
-        history="turns:5",
+        **_TARS,
     ),
     Family(
         "os-atlas-pro",
-        "words",
         "per-mille",
         (
-            Said("CLICK", "click", at="point"),
-            Said("LONG_PRESS", "long_press", at="point"),
-            Said("DOUBLECLICK", "double_click", at="point"),
-            Said("RIGHTCLICK", "right_click", at="point"),
-            Said("MOVETO", "hover", at="point"),
+            *each("CLICK=click LONG_PRESS=long_press DOUBLECLICK=double_click", at="point"),
+            *each("RIGHTCLICK=right_click MOVETO=hover", at="point"),
             Said("SCROLL", "scroll"),
-            Said("TYPE", "type", "text"),
-            Said("OPEN_APP", "open_app", "text"),
-            Said("HOTKEY", "hotkey", "text"),
-            Said("PRESS_BACK", "back"),
-            Said("PRESS_HOME", "home"),
-            Said("PRESS_RECENT", "recents"),
-            Said("ENTER", "enter"),
-            Said("PRESS_ENTER", "enter"),
-            Said("WAIT", "wait"),
-            Said("COMPLETE", "complete"),
-            Said("IMPOSSIBLE", "impossible"),
+            *each("TYPE=type OPEN_APP=open_app HOTKEY=hotkey", "text"),
+            *each("PRESS_BACK=back PRESS_HOME=home PRESS_RECENT=recents ENTER=enter"),
+            *each("PRESS_ENTER=enter WAIT=wait COMPLETE=complete IMPOSSIBLE=impossible"),
         ),
         ("os-atlas",),
+        grammar="words",
         scroll="set",
         opening="actions:\n",
         lead="thoughts:\n",
     ),
     Family(
         "aguvis",
-        "calls",
         "unit",
         (
-            Said("pyautogui.click", "click", at="x,y"),
-            Said("pyautogui.doubleClick", "double_click", at="x,y"),
-            Said("pyautogui.rightClick", "right_click", at="x,y"),
-            Said("pyautogui.moveTo", "hover", at="x,y"),
+            *each("pyautogui.click=click pyautogui.doubleClick=double_click", at="x,y"),
+            *each("pyautogui.rightClick=right_click pyautogui.moveTo=hover", at="x,y"),
             Said("mobile.long_press", "long_press", at="x,y"),
             Said("pyautogui.write", "type", "message"),
             Said("pyautogui.hotkey", "hotkey", "keys"),
             Said("pyautogui.press", "enter", given={"keys": "enter"}),
             Said("pyautogui.press", "key", "keys"),
             Said("mobile.swipe", "scroll", at="from_coord", to="to_coord"),
-            Said("pyautogui.scroll", "scroll"),
-            Said("mobile.home", "home"),
-            Said("mobile.back", "back"),
+            *each("pyautogui.scroll=scroll mobile.home=home mobile.back=back"),
             Said("mobile.open_app", "open_app", "app_name"),
             Said("mobile.wait", "wait"),
-            Said("mobile.terminate", "complete", given={"status": "success"}),
-            Said("mobile.terminate", "impossible", given={"status": "failure"}),
+            *told_apart("mobile.terminate", "status", "success=complete failure=impossible"),
             Said("answer", "answer", "text"),
         ),
-        ("aguvis",),
+        grammar="calls",
         way="page",
         swipes=True,
     ),
     Family(
         "ui-venus-navi",
-        "calls",
         "absolute",
         (
-            Said("Click", "click", at="box"),
-            Said("LongPress", "long_press", at="box"),
-            Said("Drag", "drag", at="start", to="end"),
-            Said("Scroll", "scroll", at="start", to="end"),
+            *each("Click=click LongPress=long_press", at="box"),
+            *each("Drag=drag Scroll=scroll", at="start", to="end"),
             Said("Type", "type", "content"),
             Said("Launch", "open_app", "app"),
             Said("Wait", "wait"),
-            Said("Finished", "complete", "content"),
-            Said("CallUser", "call_user", "content"),
-            Said("PressBack", "back"),
-            Said("PressHome", "home"),
-            Said("PressEnter", "enter"),
-            Said("PressRecent", "recents"),
+            *each("Finished=complete CallUser=call_user", "content"),
+            *each("PressBack=back PressHome=home PressEnter=enter PressRecent=recents"),
         ),
         ("ui-venus",),
+        grammar="calls",
         opening="<action>",
         closing="</action>",
         spelled="({x},{y})",
     ),
     Family(
         "cogagent-9b",
-        "calls",
         "per-mille",
         (
-            Said("CLICK", "click", at="box"),
-            Said("DOUBLE_CLICK", "double_click", at="box"),
-            Said("RIGHT_CLICK", "right_click", at="box"),
-            Said("LONG_PRESS", "long_press", at="box"),
-            Said("HOVER", "hover", at="box"),
+            *each("CLICK=click DOUBLE_CLICK=double_click RIGHT_CLICK=right_click", at="box"),
+            *each("LONG_PRESS=long_press HOVER=hover", at="box"),
             Said("TYPE", "type", "text", at="box"),
-            *(
-                Said(f"SCROLL_{way.upper()}", "scroll", given={"": way})
-                for way in ("down", "up", "left", "right")
-            ),
+            *ways("SCROLL_DOWN=down SCROLL_UP=up SCROLL_LEFT=left SCROLL_RIGHT=right"),
             Said("KEY_PRESS", "key", "key"),
             Said("LAUNCH", "open_app", "app"),
             Said("END", "complete"),
         ),
-        ("cogagent-9b",),
+        grammar="calls",
         opening="Grounded Operation: ",
         spelled="[[{x},{y},{x},{y}]]",
     ),
     Family(
         "gelab-zero",
-        "tabs",
         "per-999",
         (
-            Said("CLICK", "click", at="point"),
-            Said("LONGPRESS", "long_press", at="point"),
+            *each("CLICK=click LONGPRESS=long_press", at="point"),
             Said("SLIDE", "scroll", at="point1", to="point2"),
-            Said("TYPE", "type", "value"),
-            Said("AWAKE", "open_app", "value"),
+            *each("TYPE=type AWAKE=open_app", "value"),
             Said("WAIT", "wait"),
             Said("INFO", "call_user", "value"),
             Said("COMPLETE", "complete", "return"),
             Said("ABORT", "impossible"),
         ),
         ("gelab", "step-gui"),
+        grammar="tabs",
         swipes=True,
         spelled="{x},{y}",
         fixed={"summary": "done"},
     ),
+    Family("qwen2.5-vl", "absolute", _tool(), ("qwen2.5-vl", "qwen2.5vl"), **_SWIPES),
+    Family("qwen3-vl", "per-999", _tool(), ("qwen3-vl", "qwen3vl"), **_SWIPES),
+    Family("infigui-r1", "absolute", _tool(), ("infigui",), **_SWIPES),
+    Family("gui-owl-1.5", "per-mille", _tool(), ("gui-owl",), history="turns:5", **_SWIPES),
+    Family(
+        "mai-ui",
+        "per-999",
+        _tool(
+            Said("swipe", "scroll", at="coordinate"),
+            Said("drag", "drag", at="start_coordinate", to="end_coordinate"),
+            Said("ask_user", "call_user", "text"),
+            Said("double_click", "double_click", at="coordinate"),
+            swipe=False,
+        ),
+        scroll=None,
+        **_TAG,
+        history="turns:3",
+    ),
+    Family(
+        "showui",
+        "unit",
+        (
+            *each("CLICK=click TAP=click LONG_PRESS=long_press HOVER=hover", at="position"),
+            Said("INPUT", "type", "value", at="position"),
+            Said("SWIPE", "scroll", at="position", to="position"),
+            Said("SCROLL", "scroll"),
+            Said("PRESS ENTER", "enter"),
+            Said("ENTER", "enter"),
+            Said("PRESS BACK", "back"),
+            Said("PRESS HOME", "home"),
+            Said("ANSWER", "answer", "value"),
+            Said("STATUS TASK COMPLETE", "complete"),
+            Said("STATUS TASK IMPOSSIBLE", "impossible"),
+        ),
+        way="value",
+        swipes=True,
+        quoted=True,
+        fixed={"value": "None", "position": "None"},
+        history="4",
+    ),
+    Family(
+        "gui-r1",
+        "absolute",
+        (
+            *each("click long_press doubleclick=double_click", at="point"),
+            *each("rightclick=right_click moveto=hover", at="point"),
+            Said("type", "type", "input_text"),
+            Said("scroll", "scroll"),
+            Said("open_app", "open_app", "input_text"),
+            *each("press_back=back press_home=home press_recent=recents enter wait"),
+            *each("complete impossible"),
+        ),
+        around="[{}]",
+        scroll="set",
+        opening="<answer>",
+        closing="</answer>",
+        way="input_text",
+        quoted=True,
+        fixed={"point": "[-100, -100]", "input_text": "'no input text'"},
+    ),
+    Family(
+        "agentcpm-gui",
+        "per-mille",
+        (
+            Said("POINT", "click", at="POINT"),
+            Said("POINT", "long_press", at="POINT", given={"duration": ">200"}),
+            Said("POINT", "scroll", at="POINT", to="to"),
+            Said("TYPE", "type", "TYPE"),
+            *told_apart("PRESS", "PRESS", "BACK=back HOME=home ENTER=enter APPSELECT=recents"),
+            *told_apart("STATUS", "STATUS", "finish=complete satisfied=complete"),
+            *told_apart("STATUS", "STATUS", "impossible=impossible interrupt=impossible"),
+            *told_apart("STATUS", "STATUS", "need_feedback=call_user continue=wait start=wait"),
+            Said("duration", "wait", given={"duration": ">0"}),
+        ),
+        ("agentcpm",),
+        scroll="finger",
+        swipes=True,
+        way="to",
+        key="",
+        spelled="[{x},{y}]",
+        history="none",
+    ),
+    Family(
+        "glm-v",
+        "per-999",
+        (
+            *each("click long_press", at="box_2d"),
+            Said("input_text", "type", "text", at="box_2d"),
+            *each("keyboard_enter=enter navigate_home=home navigate_back=back"),
+            Said("open_app", "open_app", "app_name"),
+            Said("swipe", "scroll", at="box_2d"),
+            Said("wait", "wait"),
+            Said("answer", "answer", "text"),
+            *told_apart("status", "goal_status", "complete=complete infeasible=impossible"),
+        ),
+        ("glm-4.5v", "glm-4.6v", "glm-v"),
+        scroll="finger",
+        key="action_type",
+        spelled="[[{x}, {y}, {x}, {y}]]",
+        opening="<|begin_of_box|>",
+        closing="<|end_of_box|>",
+    ),
+    Family(
+        "seeclick",
+        "unit",
+        (
+            Said("4", "click", at="click_point"),
+            Said("3", "type", "typed_text"),
+            *ways("0=down 1=up 8=left 9=right"),
+            *each("5=back 6=home 7=enter 10=complete 11=impossible"),
+        ),
+        key="action_type",
+        spelled="({x},{y})",
+        history="4",
+    ),
+    Family(
+        "mimo-vl",
+        "absolute",
+        (
+            *each("click longpress=long_press", at="start_point"),
+            *each("scroll drag=scroll", at="start_point", to="end_point"),
+            Said("input", "type", "text"),
+            *told_apart("press", "keys", "back=back home=home enter=enter appselect=recents"),
+            Said("open", "open_app", "app"),
+            Said("wait", "wait"),
+            *told_apart("finished", "status", "success=complete failure=impossible"),
+        ),
+        swipes=True,
+    ),
+    Family(
+        "claude-computer-use",
+        "absolute",
+        (
+            *each("left_click=click double_click right_click mouse_move=hover", at="coordinate"),
+            Said("left_mouse_long_press", "long_press", at="coordinate"),
+            Said("left_click_drag", "drag", at="start_coordinate", to="coordinate"),
+            Said("scroll", "scroll", at="coordinate"),
+            *each("type key", "text"),
+            *_DEVICE,
+        ),
+        ("claude",),
+        way="scroll_direction",
+    ),
+    Family(
+        "openai-computer",
+        "absolute",
+        (
+            *each("click double_click move=hover long_press scroll", at="x,y"),
+            Said("type", "type", "text"),
+            Said("keypress", "key", "keys"),
+            *_DEVICE,
+        ),
+        ("gpt", "computer-use-preview"),
+        key="type",
+    ),
+    Family(
+        "gemini-computer-use",
+        "per-mille",
+        (
+            *each("click_at=click long_press_at=long_press hover_at=hover", at="x,y"),
+            Said("type_text_at", "type", "text", at="x,y"),
+            Said("scroll_at", "scroll", at="x,y"),
+            Said("scroll_document", "scroll"),
+            Said("drag_and_drop", "drag", at="x,y", to="destination_x,destination_y"),
+            Said("key_combination", "key", "keys"),
+            Said("open_app", "open_app", "app_name"),
+            *each("go_back=back go_home=home"),
+            *_KEYS,
+            Said("wait_5_seconds", "wait"),
+            *_ENDS,
+        ),
+        ("gemini",),
+        key="name",
+        wrapped=("", "args"),
+        submit="press_enter",
+    ),
 )
+
+FAMILIES: Mapping[str, Family] = {family.name: family for family in _ALL}

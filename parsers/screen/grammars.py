@@ -10,7 +10,7 @@ from parsers.actions import Action
 from parsers.calls import read_entries, written_calls
 from parsers.dictionaries import flat
 from parsers.reply_text import Reply
-from parsers.screen.families import Family
+from parsers.screen.family import Family
 
 Fields = Mapping[str, object]
 

@@ -27,7 +27,7 @@ from parsers.screen import (
     several,
     with_box,
 )
-from parsers.screen.families import Family, Said
+from parsers.screen.family import Family, Said
 from parsers.screen.grammars import GRAMMARS, Entry, Fields
 
 _MOST_CALLS = 48
@@ -48,12 +48,7 @@ class ScreenAnswer:
 
 
 def read_action(
-    text: str,
-    family: Family,
-    *,
-    finish: str = "stop",
-    side: Side = "content",
-    script: bool = False,
+    text: str, family: Family, *, finish: str = "stop", side: Side = "content", script: bool = False
 ) -> ScreenAnswer:
     """Read a reply in a family's form; `side` is what its words for directions name.
 

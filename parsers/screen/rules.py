@@ -11,18 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from parsers.actions import Action
 from parsers.scoring import within
-from parsers.screen import (
-    OPPOSITE,
-    Answers,
-    Point,
-    finger_way,
-    gesture,
-    parts,
-    text_of,
-)
+from parsers.screen import OPPOSITE, Answers, Point, finger_way, gesture, parts, text_of
 from parsers.screen.box_rules import agentcpm, clawgui, qwen
 from parsers.screen.lines import (
     atlas_line,
@@ -154,12 +147,12 @@ def _guiact_lines(said: Action | None, gold: Action, answers: Answers, size: Siz
     return Verdict(*judge_atlas(lines[0], lines[1], "guiact"))
 
 
-def _omniact_lines(*, as_published: bool) -> Judge:
+def _omniact_lines(*, mended: bool = False) -> Judge:
     def judge(said: Action | None, gold: Action, answers: Answers, size: Size) -> Verdict:
-        lines = atlas_lines if as_published else _atlas_actions
+        lines = _atlas_actions if mended else atlas_lines
         ours, right = (lines(one, answers, size) for one in (said, gold))
         found = judge_atlas_script(ours, right)
-        counted = len(found) if as_published else max(len(ours), len(right))
+        counted = max(len(ours), len(right)) if mended else len(found)
         if not counted:
             return NOTHING
         places = [place for _, place, _, _ in found if place is not None]
@@ -226,93 +219,61 @@ def _alike(one: str, other: str) -> bool:
     return token_f1(one, other) >= 0.5
 
 
-RULES: Mapping[str, Rule] = {
-    rule.name: rule
-    for rule in (
-        Rule("strict", "the smallest box around the recorded point, exact texts", _strict),
-        Rule("os-atlas", "14 % of each side, the first word of texts", _atlas("ac"), raises=True),
-        Rule("os-atlas-odyssey", "14 % of each side, words of the whole line", _atlas("odyssey")),
-        Rule("gui-r1", "14 % of each side, the argument alone", _gui_r1, partial=True),
-        Rule(
-            "qwen-ac",
-            "any candidate box x 1.2, or 4 % of the longer side",
-            qwen(any_swipe=False),
-            boxes=True,
-            raises=True,
-        ),
-        Rule(
-            "qwen-ac-any-swipe",
-            "the same with every swipe right",
-            qwen(any_swipe=True),
-            boxes=True,
-            raises=True,
-        ),
-        Rule(
-            "agentcpm-ac",
-            "the five boxes nearest to the recorded point, or 4 % of each side",
-            agentcpm(android_control=True),
-            boxes=True,
-            partial=True,
-        ),
-        Rule(
-            "agentcpm",
-            "boxes around the recorded point, or 14 % of each side",
-            agentcpm(android_control=False),
-            partial=True,
-        ),
-        Rule("clawgui-ac", "a circle of 368 px on 1080 x 2400, or five boxes", clawgui, boxes=True),
-        Rule("seeclick-aitw", "a box x 2.4, or 14 % of each side; any text", seeclick),
-        Rule("odyssey-ams", "the segmented box, or 14 % of each side", _odyssey, raises=True),
-        Rule("curated-point", "14 % of each side, texts that hold one another", curated("point")),
-        Rule("curated-bbox", "the middle of a box in the target's, never a point", curated("bbox")),
-        Rule("curated", "the middle of a box or a point in the target's", curated("mended")),
-        Rule(
-            "aitz",
-            "a box around the recorded point or of its element",
-            aitz(as_published=False),
-        ),
-        Rule("aitz-coat", "the same, the point of taps is (0, 0)", aitz(as_published=True)),
-        Rule("guiact", "the same element, texts by F1", guiact, script=True, score=guiact_score),
-        Rule(
-            "os-atlas-guiact",
-            "14 % of each side, the first word of texts",
-            _guiact_lines,
-            raises=True,
-            script=True,
-        ),
-        Rule(
-            "omniact",
-            "the same sequence, less the penalties of its lines",
-            omniact(as_published=True),
-            graded=True,
-            script=True,
-        ),
-        Rule(
-            "omniact-mended",
-            "the same with the boxes of all clicks",
-            omniact(as_published=False),
-            graded=True,
-            script=True,
-        ),
-        Rule(
-            "os-atlas-omniact",
-            "lines within 14 % of each side, as far as both scripts go",
-            _omniact_lines(as_published=True),
-            partial=True,
-            raises=True,
-            graded=True,
-            script=True,
-        ),
-        Rule(
-            "os-atlas-omniact-mended",
-            "the same, missing and surplus lines are wrong",
-            _omniact_lines(as_published=False),
-            raises=True,
-            graded=True,
-            script=True,
-        ),
-    )
-}
+_BOXED: Mapping[str, Any] = {"boxes": True, "raises": True}
+_SCRIPT: Mapping[str, Any] = {"script": True, "raises": True}
+_GRADED: Mapping[str, Any] = {"script": True, "graded": True}
+
+_ALL = (
+    Rule("strict", "the smallest box around the recorded point, exact texts", _strict),
+    Rule("os-atlas", "14 % of each side, the first word of texts", _atlas("ac"), raises=True),
+    Rule("os-atlas-odyssey", "14 % of each side, words of the whole line", _atlas("odyssey")),
+    Rule("gui-r1", "14 % of each side, the argument alone", _gui_r1, partial=True),
+    Rule("qwen-ac", "any candidate box x 1.2, or 4 % of the longer side", qwen(), **_BOXED),
+    Rule("qwen-ac-any-swipe", "the same with every swipe right", qwen(any_swipe=True), **_BOXED),
+    Rule(
+        "agentcpm-ac",
+        "the five boxes nearest to the recorded point, or 4 % of each side",
+        agentcpm(android_control=True),
+        boxes=True,
+        partial=True,
+    ),
+    Rule(
+        "agentcpm",
+        "boxes around the recorded point, or 14 % of each side",
+        agentcpm(),
+        partial=True,
+    ),
+    Rule("clawgui-ac", "a circle of 368 px on 1080 x 2400, or five boxes", clawgui, boxes=True),
+    Rule("seeclick-aitw", "a box x 2.4, or 14 % of each side; any text", seeclick),
+    Rule("odyssey-ams", "the segmented box, or 14 % of each side", _odyssey, raises=True),
+    Rule("curated-point", "14 % of each side, texts that hold one another", curated("point")),
+    Rule("curated-bbox", "the middle of a box in the target's, never a point", curated("bbox")),
+    Rule("curated", "the middle of a box or a point in the target's", curated("mended")),
+    Rule("aitz", "a box around the recorded point or of its element", aitz()),
+    Rule("aitz-coat", "the same, the point of taps is (0, 0)", aitz(as_published=True)),
+    Rule("guiact", "the same element, texts by F1", guiact, script=True, score=guiact_score),
+    Rule("os-atlas-guiact", "14 % of each side, the first word of texts", _guiact_lines, **_SCRIPT),
+    Rule("omniact", "the same sequence, less the penalties of its lines", omniact(), **_GRADED),
+    Rule(
+        "omniact-mended", "the same with the boxes of all clicks", omniact(mended=True), **_GRADED
+    ),
+    Rule(
+        "os-atlas-omniact",
+        "lines within 14 % of each side, as far as both scripts go",
+        _omniact_lines(),
+        partial=True,
+        raises=True,
+        **_GRADED,
+    ),
+    Rule(
+        "os-atlas-omniact-mended",
+        "the same, missing and surplus lines are wrong",
+        _omniact_lines(mended=True),
+        raises=True,
+        **_GRADED,
+    ),
+)
+RULES: Mapping[str, Rule] = {rule.name: rule for rule in _ALL}
 
 
 def verdicts(

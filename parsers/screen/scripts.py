@@ -153,7 +153,7 @@ _SCRIPT = {
 }
 
 
-def omniact(*, as_published: bool) -> Judge:
+def omniact(*, mended: bool = False) -> Judge:
     """Judge a script: nothing unless its actions have the recorded names in order, else 1 less the
     mean penalty of its lines.
 
@@ -168,14 +168,14 @@ def omniact(*, as_published: bool) -> Judge:
         if names[0] != names[1]:
             return Verdict(False, None, 0.0)
         pairs = list(zip(given, wanted, strict=True))
-        lost = [_penalty(*pair, answers, as_published=as_published) for pair in pairs]
+        lost = [_penalty(*pair, answers, mended=mended) for pair in pairs]
         return Verdict(True, None, max(1 - sum(lost) / len(wanted), 0.0))
 
     return judge
 
 
-def _penalty(said: Action, gold: Action, answers: Answers, *, as_published: bool) -> float:
-    if gold.name == "click" or (not as_published and gold.name in _SCRIPT and gold.point):
+def _penalty(said: Action, gold: Action, answers: Answers, *, mended: bool) -> float:
+    if gold.name == "click" or (mended and gold.name in _SCRIPT and gold.point):
         box = target_of(gold, answers)
         if said.point is None or gold.point is None:
             return 1.0
@@ -186,7 +186,7 @@ def _penalty(said: Action, gold: Action, answers: Answers, *, as_published: bool
         return float(_keys(said) != _keys(gold))
     if gold.name == "type":
         ours, right = (text_of(one) or "" for one in (said, gold))
-        if not as_published and ours == right:
+        if mended and ours == right:
             return 0.0
         return 1 - bleu2(right.lower(), ours.lower())
     return 0.0

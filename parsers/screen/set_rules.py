@@ -9,13 +9,7 @@ from rapidfuzz.distance import Indel
 
 from parsers.actions import Action
 from parsers.scoring import within
-from parsers.screen import (
-    Answers,
-    Edges,
-    Point,
-    box_of,
-    text_of,
-)
+from parsers.screen import Answers, Edges, Point, box_of, text_of
 from parsers.screen.verdicts import (
     FAR,
     POINTED,
@@ -114,7 +108,7 @@ _TYPES = {
 }
 
 
-def aitz(*, as_published: bool) -> Judge:
+def aitz(*, as_published: bool = False) -> Judge:
     """Compare boxes enlarged by 1.2: the recorded point lies in the answered one, or this covers
     more than half of an element that holds the point, measured by their union.
 

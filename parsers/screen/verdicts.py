@@ -7,15 +7,7 @@ from typing import NamedTuple
 
 from parsers.actions import Action
 from parsers.scoring import within
-from parsers.screen import (
-    OPPOSITE,
-    Answers,
-    Edges,
-    Point,
-    box_of,
-    finger_way,
-    gesture,
-)
+from parsers.screen import OPPOSITE, Answers, Edges, Point, box_of, finger_way, gesture
 
 Size = tuple[int, int]
 POINTED = ("click", "long_press")

@@ -19,7 +19,7 @@ from parsers.question import Asked
 from parsers.question.metrics import METRICS
 from parsers.question.reading import read_answer as read_question
 from parsers.records import Prediction
-from parsers.screen.object_families import FAMILIES
+from parsers.screen.families import FAMILIES
 from parsers.screen.reading import read_action
 from tests.clock import linear_time
 from tests.parsers import call_styles, key_styles

@@ -31,13 +31,7 @@ from harness.page import Brackets
 from harness.protocols.contract import Needs
 from harness.protocols.groups import Group
 from harness.protocols.mindact import MindAct
-from harness.protocols.mindact_choice import (
-    Reader,
-    lettered,
-    opening,
-    read_choice,
-    spell_choice,
-)
+from harness.protocols.mindact_choice import Reader, lettered, opening, read_choice, spell_choice
 from harness.protocols.mindact_generate import matched_notes, read_written, spell_written
 from harness.protocols.texts import Schema, history_lines
 from harness.records import Choice, Step
@@ -118,10 +112,7 @@ class MultiTurn(MindAct):
     paper = "Deng et al. 2024 (MT-Mind2Web)"
     schema = SCHEMA
     needs = Needs(
-        sources=("ranker", "snapshot", "all"),
-        picture_policy="none",
-        shuffles=True,
-        turns=True,
+        sources=("ranker", "snapshot", "all"), picture_policy="none", shuffles=True, turns=True
     )
 
     def __post_init__(self) -> None:

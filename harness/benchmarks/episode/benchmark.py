@@ -199,11 +199,6 @@ def _question(record: EpisodeRecord, past: tuple[Any, ...] | None) -> Ready[Epis
     if isinstance(detail, dict):
         raise UserError(f"a benchmark of kind '{record.kind}' cannot be asked about here")
     episode = EpisodeView(
-        record.unit_id,
-        record.benchmark,
-        record.split,
-        detail.asked,
-        record.parents,
-        past,
+        record.unit_id, record.benchmark, record.split, detail.asked, record.parents, past
     )
     return Ready(record, episode, Secret(detail.gold))

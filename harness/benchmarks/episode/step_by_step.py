@@ -169,10 +169,7 @@ class StepByStep:
             unit_id=f"{episode.unit_id}_step-{number}",
             benchmark=episode.benchmark,
             split=episode.split,
-            parents={
-                "task": episode.unit_id,
-                "website": next(iter(episode.parents.values()), ""),
-            },
+            parents={"task": episode.unit_id, "website": next(iter(episode.parents.values()), "")},
             labels={"domain": "", "subdomain": ""},
             position=number - 1,
             total=self.shows.options.max_steps or episode.task.max_steps,

@@ -1,4 +1,6 @@
-"""The user's own grounding items: `grounding.toml`, `items.jsonl` and pictures in a folder.
+"""The user's own grounding items, and the sample's.
+
+`grounding.toml`, `items.jsonl` and pictures are in a folder:
 
     vlm-eval --benchmark grounding-items --data my-screens --model oracle
     vlm-eval --benchmark grounding-items --data my-screens/grounding.toml --model oracle
@@ -18,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from adapters.decoding import decode_json
+from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import (
     Folder,
     ParquetPictures,
@@ -31,7 +34,6 @@ from harness.benchmarks.grounding.sets import (
     Convention,
     GroundingSet,
     Row,
-    Rows,
     Size,
     declaration,
     points_of,
@@ -40,9 +42,12 @@ from harness.benchmarks.grounding.sets import (
 from harness.benchmarks.hub import HubData, fetch_one, hub_data, is_missing, pinned
 from harness.benchmarks.hub_copies import HubCopy, Wanted, copied
 from harness.benchmarks.items import Items
-from harness.benchmarks.published import reading
+from harness.benchmarks.picture_sets import check_labels, own_folder, own_folders, reading
+from harness.benchmarks.sample import refuse_data
+from harness.benchmarks.sample_windows import SIZE, Screenshots, Window
 from harness.data_files import DataFile
-from harness.errors import DataError, suggestion
+from harness.errors import DataError
+from harness.sample import WINDOWS
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import Target
 
@@ -102,19 +107,11 @@ class GroundingItems(GroundingSet):
 
     def holds(self, data: Path) -> bool:
         """Return True for a folder with a schema, and for a schema."""
-        return self.data is None and (data.name == SCHEMA or bool(_folders(data)))
+        return self.data is None and (data.name == SCHEMA or bool(own_folders(data, SCHEMA)))
 
     def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
-        data = data or self.data
-        if data is None:
-            raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
-        found = _folders(data)
-        if not found:
-            raise DataError(f"{data} has no {SCHEMA}, which says what the boxes of its items are")
-        if len(found) > 1:
-            names = ", ".join(folder.name for folder in found)
-            raise DataError(f"{data} has a {SCHEMA} in several folders ({names}): give one of them")
-        return Folder(found[0], {"origin": "local"}, self.folders)
+        says = "the boxes of its items"
+        return own_folder(self.name, data or self.data, SCHEMA, says, self.folders)
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Open a folder of items, or the one above it, or a data set on the hub."""
@@ -129,10 +126,12 @@ class GroundingItems(GroundingSet):
         absent = any(unit.detail.gold.kind == "absent" for unit in opened.entries)
         return replace(opened, declared=_declared(schema, absent=absent), origin=origin)
 
-    def rows(self, folder: Folder, split: str) -> Rows:
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         schema = _schema(folder.root / SCHEMA)
-        files = [*folder.files(SCHEMA, "the schema"), *folder.files(ITEMS, "a line per item")]
-        return Rows(list(_rows(folder, schema)), schema.box, files)
+        folder.files(SCHEMA, "the schema")
+        folder.files(ITEMS, "a line per item")
+        for number, one in decoded_text(folder.root / ITEMS, Stored):
+            yield _row(one, f"{ITEMS}, line {number}", folder, schema)
 
 
 @dataclass(frozen=True)
@@ -150,9 +149,10 @@ class _HubItems(GroundingItems):
         pictures = ParquetPictures("image")
         return Folder(self.copy.files[0].path.parent, self.copy.origin, (), parquet=pictures)
 
-    def rows(self, folder: Folder, split: str) -> Rows:
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         (file,) = (file for file in self.copy.files if file.split == split)
-        return Rows(list(_copied_rows(file, folder, self.schema)), self.schema.box, [file])
+        folder.used[file.name] = file
+        return _copied_rows(file, folder, self.schema)
 
 
 def _on_hub(data: Path | None) -> tuple[HubData, Schema] | None:
@@ -218,13 +218,6 @@ def _json(text: str, where: str, name: str) -> object:
         raise DataError(f"{where}: '{name}' is {text[:60]!r}, not JSON") from error
 
 
-def _folders(data: Path) -> list[Path]:
-    """Return the folder, or those in it, that have a schema."""
-    if (data / SCHEMA).is_file():
-        return [data]
-    return sorted(path.parent for path in data.glob(f"*/{SCHEMA}"))
-
-
 def _schema(path: Path) -> Schema:
     return decoded_toml(path, Schema, f"box is one of {', '.join(CONVENTIONS)}")
 
@@ -245,23 +238,16 @@ def _declared(schema: Schema, *, absent: bool) -> Declaration:
         )
 
 
-def _rows(folder: Folder, schema: Schema) -> Iterator[Row]:
-    for number, one in decoded_text(folder.root / ITEMS, Stored):
-        yield _row(one, f"{ITEMS}, line {number}", folder, schema)
-
-
 def _row(one: Stored, where: str, folder: Folder, schema: Schema, size: Size | None = None) -> Row:
     cluster = "" if schema.cluster == "picture" else schema.cluster
-    for name in _labels(schema):
-        if name not in one.labels:
-            hint = suggestion(name, one.labels)
-            raise DataError(f"{folder.root}/{where}: {one.id} has no label '{name}'; {hint}")
+    check_labels(_labels(schema), one.labels, f"{folder.root}/{where}: {one.id}")
     return Row(
         where=where,
         unit_id=one.id,
         picture=one.image,
         instruction=one.instruction,
         box=_box(one, schema.box, folder, where),
+        convention=schema.box,
         size=size,
         parents={cluster: one.labels[cluster]} if cluster else {},
         labels={name: value for name, value in one.labels.items() if name != cluster},
@@ -280,3 +266,72 @@ def _box(
         return one.box
     with reading(f"{folder.root}/{where}"):
         return Target("polygon", points_of(one.polygon or (), convention, folder.size(one.image)))
+
+
+REFINED = "-refined"
+"""Suffix of the sample's splits with instructions that name a neighbour."""
+_SAMPLE = Schema("sample-grounding", "xyxy-px", cluster="website")
+
+
+class Place(Window, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of the sample; `refined` is its instruction in the refined split."""
+
+    item: Stored
+    refined: str
+
+
+@dataclass(frozen=True)
+class _Windows(Folder):
+    """Windows of screenshots as pictures, by the name of the picture."""
+
+    windows: dict[str, tuple[Screenshots, Window]] = field(default_factory=dict)
+
+    def picture(self, name: str) -> bytes:
+        screenshots, window = self.windows[name]
+        return screenshots.cut(window)
+
+
+@dataclass(frozen=True)
+class GroundingSample(GroundingSet):
+    """Places on pages of made-up sites; scores do not measure a model's ability."""
+
+    guarded = False
+
+    def holds(self, data: Path) -> bool:
+        return False
+
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
+        refuse_data(self.name, data)
+        return _Windows(WINDOWS, {"origin": "package"})
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        assert isinstance(folder, _Windows)
+        screenshots = Screenshots(split.removesuffix(REFINED))
+        folder.used[screenshots.file.name] = screenshots.file
+        for where, line in screenshots.lines("places", Place):
+            folder.windows[line.item.image] = screenshots, line
+            row = _row(line.item, where, folder, _SAMPLE, SIZE)
+            yield replace(row, instruction=line.refined) if REFINED in split else row
+
+
+SAMPLE = GroundingSample(
+    "sample-grounding",
+    splits=("dev", "test", f"dev{REFINED}", f"test{REFINED}"),
+    sizes=tuple(
+        SplitSize(f"{split}{suffix}", pictures, items)
+        for suffix in ("", REFINED)
+        for split, pictures, items in (("dev", 65, 117), ("test", 114, 205))
+    ),
+    declared=declaration(
+        levels=(PICTURE, Level("website", shared=True)),
+        clusters=("picture", "website"),
+        groups=(
+            Group("role", "what is asked for"),
+            Group("size", "the size of the target"),
+            Group("target", "whether there is a target"),
+        ),
+        cells=("role", "size"),
+        absent=True,
+        shared=True,
+    ),
+)

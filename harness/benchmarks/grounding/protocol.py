@@ -48,15 +48,7 @@ from harness.protocols.texts import Texts
 from harness.views import PlaceView
 from parsers.actions import Action
 from parsers.grounding import CLICK, EDGES, POINTING
-from parsers.points import (
-    DECLINES,
-    POINT_FORMS,
-    Convention,
-    Decline,
-    Form,
-    read_point,
-    spell_place,
-)
+from parsers.points import DECLINES, POINT_FORMS, Convention, Decline, Form, read_point, spell_place
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
 
@@ -102,10 +94,7 @@ class Grounding(AskingProtocol):
     View = PlaceView
     actions = POINTING
     needs = NEEDS
-    of_model = (
-        *("form", "coordinates", "pack", "declines", "order", "system"),
-        "prompts_sha256",
-    )
+    of_model = (*("form", "coordinates", "pack", "declines", "order", "system"), "prompts_sha256")
     paper = "the grounding forms of SeeClick, Qwen-VL, UI-TARS and others, as their authors publish"
 
     def __post_init__(self) -> None:

@@ -22,21 +22,15 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import count
 from types import MappingProxyType
 
 import msgspec
 
 from adapters.input_files import file_text
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.folders import Folder, converted, decoded
-from harness.benchmarks.grounding.sets import (
-    PICTURE,
-    GroundingSet,
-    Row,
-    Rows,
-    declaration,
-    table_rows,
-)
+from harness.benchmarks.folders import Folder, converted
+from harness.benchmarks.grounding.sets import PICTURE, GroundingSet, Row, declaration, table_rows
 from harness.data_files import DataFile
 from harness.errors import DataError
 from parsers.declaration import Group, Level
@@ -76,37 +70,23 @@ class ProStored(msgspec.Struct, frozen=True):
     img_size: tuple[int, int] | None = None
 
 
-def _read(folder: Folder, split: str, *, version: str = "") -> Rows:
-    names = {platform: f"screenspot_{platform}{version}" for platform in PLATFORMS}
+def _read(folder: Folder, split: str, *, version: str = "") -> Iterator[Row]:
     known_as = f"screenspot{version.replace('_', '-')}"
-    if any(folder.root.glob(f"screenspot_*{version}_convert.json")):
-        return _converted(folder, names, known_as)
-    if any(folder.root.rglob("*.parquet")):
-        files = folder.files("**/*.parquet", f"the rows of {known_as}")
-        return Rows([row for file in files for row in _of_table(folder, file)], "xyxy-unit", files)
-    files = [
-        file
-        for platform, name in names.items()
-        for file in folder.files(f"{name}.json", f"the rows on {platform} of {known_as}")
-    ]
-    rows = [
-        _row(file, number, platform, one.img_filename, one)
-        for platform, file in zip(names, files, strict=True)
-        for number, one in enumerate(decoded(file.path, list[Stored]))
-    ]
-    return Rows(rows, "xywh-px", files)
-
-
-def _converted(folder: Folder, names: Mapping[str, str], known_as: str) -> Rows:
-    files, rows = [], []
-    for platform, name in names.items():
-        what = f"the rows on {platform} of {known_as}, as in ScreenSpot-Pro"
-        for file in folder.files(f"{name}_convert.json", what):
-            files.append(file)
-            for one in decoded(file.path, list[ProStored]):
-                labels = {"platform": platform, "data_type": str(one.ui_type)}
-                rows.append(_pro_row(file, one, one.instruction, labels))
-    return Rows(rows, "xyxy-px", files)
+    is_converted = any(folder.root.glob(f"screenspot_*{version}_convert.json"))
+    if not is_converted and any(folder.root.rglob("*.parquet")):
+        for file in folder.files("**/*.parquet", f"the rows of {known_as}"):
+            yield from _of_table(folder, file)
+        return
+    for platform in PLATFORMS:
+        name, what = f"screenspot_{platform}{version}", f"the rows on {platform} of {known_as}"
+        if is_converted:
+            what += ", as in ScreenSpot-Pro"
+            for file, _, pro in folder.json(f"{name}_convert.json", what, ProStored):
+                labels = {"platform": platform, "data_type": str(pro.ui_type)}
+                yield _pro_row(file, pro, pro.instruction, labels)
+            continue
+        for file, number, one in folder.json(f"{name}.json", what, Stored):
+            yield _row(file, number, platform, one.img_filename, one)
 
 
 def _of_table(folder: Folder, file: DataFile) -> Iterator[Row]:
@@ -134,6 +114,7 @@ def _row(
         picture=picture,
         instruction=one.instruction,
         box=one.bbox,
+        convention="xywh-px" if size is None else "xyxy-unit",
         size=size,
         labels={"platform": platform, "data_type": one.data_type},
     )
@@ -142,27 +123,19 @@ def _row(
 def _counts(*of_platforms: tuple[int, int]) -> dict[str, dict[tuple[str, ...], int]]:
     """Return the cells of the only split from the texts and icons of each platform."""
     cells: dict[tuple[str, ...], int] = {
-        (platform, kind): count
+        (platform, kind): known
         for platform, counts in zip(PLATFORMS, of_platforms, strict=True)
-        for kind, count in zip(("text", "icon"), counts, strict=True)
+        for kind, known in zip(("text", "icon"), counts, strict=True)
     }
     return {"test": cells}
 
 
-def _read_pro(folder: Folder, split: str) -> Rows:
-    files = folder.files("annotations/*.json", "the annotations of screenspot-pro")
-    rows = [
-        _pro_row(
-            file,
-            one,
-            one.instruction_cn if split == "cn" else one.instruction,
-            {"group": one.group, "ui_type": str(one.ui_type), "platform": one.platform},
-            {"application": one.application},
-        )
-        for file in files
-        for one in decoded(file.path, list[ProStored])
-    ]
-    return Rows(rows, "xyxy-px", files)
+def _read_pro(folder: Folder, split: str) -> Iterator[Row]:
+    what = "the annotations of screenspot-pro"
+    for file, _, one in folder.json("annotations/*.json", what, ProStored):
+        asked = one.instruction_cn if split == "cn" else one.instruction
+        labels = {"group": one.group, "ui_type": str(one.ui_type), "platform": one.platform}
+        yield _pro_row(file, one, asked, labels, {"application": one.application})
 
 
 def _pro_row(
@@ -240,23 +213,21 @@ class WebClickItem(msgspec.Struct, frozen=True):
     bucket: str
 
 
-def _read_webclick(folder: Folder, split: str) -> Rows:
-    files = folder.files("**/*.parquet", "the rows of webclick")
-    rows: list[Row] = []
-    for file in files:
+def _read_webclick(folder: Folder, split: str) -> Iterator[Row]:
+    numbers = count()
+    for file in folder.files("**/*.parquet", "the rows of webclick"):
         for where, picture, size, record in table_rows(folder, file):
             one = converted(record, WebClickItem, where)
-            row = Row(
+            yield Row(
                 where=where,
-                unit_id=f"webclick_{len(rows)}",
+                unit_id=f"webclick_{next(numbers)}",
                 picture=picture,
                 instruction=one.instruction,
                 box=one.bbox,
+                convention="xyxy-unit",
                 size=size,
                 labels={"bucket": one.bucket},
             )
-            rows.append(row)
-    return Rows(rows, "xyxy-unit", files)
 
 
 WEBCLICK = GroundingSet(
@@ -288,7 +259,7 @@ class Click(msgspec.Struct, frozen=True):
     recording_id: str = ""
 
 
-def _read_showdown(folder: Folder, split: str) -> Rows:
+def _read_showdown(folder: Folder, split: str) -> Iterator[Row]:
     inner = f"{_DEV}/data.csv"
     name = inner if (folder.root / inner).is_file() else "data.csv"
     (file,) = folder.files(name, "the rows of showdown-clicks")
@@ -296,21 +267,17 @@ def _read_showdown(folder: Folder, split: str) -> Rows:
         records = list(csv.DictReader(io.StringIO(file_text(file.path), newline="")))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{file.path} cannot be read: {error}") from error
-    rows = []
     for number, record in enumerate(records, start=1):
         one = converted(record, Click, f"{file.path}, row {number}")
-        rows.append(
-            Row(
-                where=f"{file.name}, row {number}",
-                unit_id=one.id,
-                picture=one.image,
-                instruction=one.instruction,
-                box=(one.x1, one.y1, one.x2, one.y2),
-                size=(one.width, one.height),
-                parents={"recording": one.recording_id or one.image},
-            )
+        yield Row(
+            where=f"{file.name}, row {number}",
+            unit_id=one.id,
+            picture=one.image,
+            instruction=one.instruction,
+            box=(one.x1, one.y1, one.x2, one.y2),
+            size=(one.width, one.height),
+            parents={"recording": one.recording_id or one.image},
         )
-    return Rows(rows, "xyxy-px", [file])
 
 
 SHOWDOWN = GroundingSet(

@@ -12,11 +12,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from harness.benchmarks.folders import Folder
 from harness.benchmarks.grounding.benchmark import PlaceBenchmark
-from harness.benchmarks.published import PublishedSet
+from harness.benchmarks.picture_sets import PictureBenchmark
 from harness.data_files import DataFile
 from harness.errors import DataError
 from harness.parquet import column_names, opened, small_columns
@@ -119,19 +119,6 @@ def points_of(corners: Sequence[float], convention: Convention, size: Size) -> t
     return tuple(number * size[place % 2] for place, number in enumerate(corners))
 
 
-class Finding(NamedTuple):
-    """Something unusual about an item.
-
-    what: a key of `MEANING`.
-    unit_id: the item.
-    numbers: target and picture size, for messages.
-    """
-
-    what: str
-    unit_id: str
-    numbers: str
-
-
 MEANING = {
     "outside": f"outside the picture by more than {SLACK_PX} px",
     "edge": f"outside the picture by {SLACK_PX} px or less",
@@ -143,19 +130,18 @@ MEANING = {
 """Explanations of findings about items."""
 
 
-def findings(unit_id: str, target: Target, size: Size) -> Iterable[Finding]:
-    """List unusual facts about a target on a picture of that size."""
+def findings(target: Target, size: Size) -> Iterator[str]:
+    """Yield what is unusual about a target on a picture of that size, by the keys of `MEANING`."""
     if target.kind == "absent":
         return
     left, top, right, bottom = target.bounds
-    numbers = f"{target} on {size[0]}x{size[1]}"
     over = max(-left, -top, right - size[0], bottom - size[1])
     if over > 0:
-        yield Finding("outside" if over > SLACK_PX else "edge", unit_id, numbers)
+        yield "outside" if over > SLACK_PX else "edge"
     if _flat(target):
-        yield Finding("empty", unit_id, numbers)
+        yield "empty"
     elif left <= 0 <= right and top <= 0 <= bottom:
-        yield Finding("corner", unit_id, numbers)
+        yield "corner"
 
 
 def _flat(target: Target) -> bool:
@@ -182,7 +168,7 @@ class Row:
     where: file within the set's folder and row, for messages.
     unit_id: the same in all splits that ask about the same target in other words.
     picture: the name of its picture.
-    box: four numbers in the set's convention, or the target itself.
+    box: four numbers of a convention, or the target itself.
     size: that of the picture, where the row has it.
     parents: groups that contain it, in addition to its picture.
     labels: values that results are grouped by.
@@ -194,18 +180,11 @@ class Row:
     picture: str
     instruction: str
     box: Sequence[float] | Target
+    convention: Convention = "xyxy-px"
     size: Size | None = None
     parents: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     classes: tuple[str, ...] = ()
-
-
-class Rows(NamedTuple):
-    """The rows of a split, the convention of their boxes, and the files that they are from."""
-
-    rows: Sequence[Row]
-    convention: Convention
-    files: Sequence[Any]
 
 
 def table_rows(folder: Folder, file: DataFile) -> Iterator[tuple[str, str, Size, dict[str, Any]]]:
@@ -224,7 +203,7 @@ def table_rows(folder: Folder, file: DataFile) -> Iterator[tuple[str, str, Size,
 
 
 @dataclass(frozen=True)
-class GroundingSet(PublishedSet, PlaceBenchmark):
+class GroundingSet(PictureBenchmark, PlaceBenchmark):
     """Pictures, each with instructions and the place that they refer to.
 
     Attributes:
@@ -243,19 +222,21 @@ class GroundingSet(PublishedSet, PlaceBenchmark):
                 scores[name] = scores["hit"] if name in detail.classes else None
         return scores
 
-    def units(self, read: Mapping[str, Rows], folder: Folder) -> Iterator[tuple[Unit[Any], str]]:
+    def units(
+        self, read: Mapping[str, Sequence[Row]], folder: Folder
+    ) -> Iterator[tuple[Unit[Any], str]]:
         """Yield the items, with targets in pixels."""
-        for split, found in read.items():
-            stored = [r.box.numbers if isinstance(r.box, Target) else r.box for r in found.rows]
-            if found.convention != "xyxy-unit" and as_shares(stored):
+        for split, rows in read.items():
+            pixels = [row for row in rows if row.convention != "xyxy-unit"]
+            if as_shares(r.box.numbers if isinstance(r.box, Target) else r.box for r in pixels):
                 raise DataError(
                     f"{folder.root}: every box lies within 0 to 1, as shares of the picture "
-                    f"would, and those of {self.name} are pixels ({found.convention})"
+                    f"would, and those of {self.name} are pixels ({pixels[0].convention})"
                 )
-            for row in found.rows:
-                yield self._item(row, found.convention, folder, split), row.picture
+            for row in rows:
+                yield self._item(row, folder, split), row.picture
 
-    def _item(self, row: Row, convention: Convention, folder: Folder, split: str) -> Unit[Any]:
+    def _item(self, row: Row, folder: Folder, split: str) -> Unit[Any]:
         size = row.size or folder.size(row.picture)
         if not (row.unit_id and min(size) > 0):
             content = f"id '{row.unit_id}', size {size}"
@@ -263,10 +244,10 @@ class GroundingSet(PublishedSet, PlaceBenchmark):
         try:
             target = row.box
             if not isinstance(target, Target):
-                target = target_of(target, convention, size)
+                target = target_of(target, row.convention, size)
         except ValueError as error:
             raise DataError(
-                f"{folder.root}/{row.where}: {error}; boxes of {self.name} are {convention}"
+                f"{folder.root}/{row.where}: {error}; boxes of {self.name} are {row.convention}"
             ) from error
         return self.unit(
             row.unit_id,
@@ -279,7 +260,7 @@ class GroundingSet(PublishedSet, PlaceBenchmark):
         )
 
     def notices(
-        self, read: Mapping[str, Rows], units: Sequence[Unit[Any]], folder: Folder
+        self, read: Mapping[str, Sequence[Row]], units: Sequence[Unit[Any]], folder: Folder
     ) -> list[str]:
         """Return what published files have. Raises `DataError` for more than that."""
         notices = []
@@ -308,24 +289,24 @@ class GroundingSet(PublishedSet, PlaceBenchmark):
         ]
 
 
-def _unusual(units: Sequence[Unit[Any]]) -> dict[str, list[Finding]]:
-    """Return what is unusual about items, by the keys of `MEANING`."""
-    unusual: dict[str, list[Finding]] = {}
+def _unusual(units: Sequence[Unit[Any]]) -> dict[str, list[str]]:
+    """Return what is unusual about items, by the keys of `MEANING`, with what shows it."""
+    unusual: dict[str, list[str]] = {}
     seen: dict[tuple[str, str, str], str] = {}
     for unit in units:
         detail = unit.detail
-        found = list(findings(unit.unit_id, detail.gold, detail.size))
+        target = f"{detail.gold} on {detail.size[0]}x{detail.size[1]}"
+        found = [(what, target) for what in findings(detail.gold, detail.size)]
         asked = unit.split, unit.parents["picture"], detail.asked
         if not detail.asked.strip():
-            found.append(Finding("unasked", unit.unit_id, repr(detail.asked)))
+            found.append(("unasked", repr(detail.asked)))
         elif (first := seen.setdefault(asked, unit.unit_id)) != unit.unit_id:
-            found.append(Finding("twice", unit.unit_id, f"'{detail.asked}', as {first}"))
-        for one in found:
-            unusual.setdefault(one.what, []).append(one)
+            found.append(("twice", f"'{detail.asked}', as {first}"))
+        for what, shown in found:
+            unusual.setdefault(what, []).append(f"{unit.unit_id}: {shown}")
     return unusual
 
 
-def _told(what: str, found: Sequence[Finding]) -> str:
-    shown = ", ".join(f"{one.unit_id}: {one.numbers}" for one in found[:_SHOWN])
+def _told(what: str, found: Sequence[str]) -> str:
     more = ", ..." if len(found) > _SHOWN else ""
-    return f"{counted(len(found), 'item')} {MEANING[what]} ({shown}{more})"
+    return f"{counted(len(found), 'item')} {MEANING[what]} ({', '.join(found[:_SHOWN])}{more})"

@@ -13,6 +13,7 @@ of the English one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -20,15 +21,8 @@ import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded
-from harness.benchmarks.grounding.sets import (
-    PICTURE,
-    GroundingSet,
-    Row,
-    Rows,
-    declaration,
-    target_of,
-)
-from harness.benchmarks.published import reading
+from harness.benchmarks.grounding.sets import PICTURE, GroundingSet, Row, declaration, target_of
+from harness.benchmarks.picture_sets import reading
 from harness.data_files import DataFile
 from harness.errors import DataError
 from parsers.declaration import Group, Level
@@ -70,13 +64,13 @@ class Classified(msgspec.Struct, frozen=True):
     classified: dict[str, list[Named]]
 
 
-def _read_osworld(folder: Folder, split: str) -> Rows:
+def _read_osworld(folder: Folder, split: str) -> Iterator[Row]:
     if lost := sorted(folder.root.glob("*_sspro_format.json")):
         raise DataError(
             f"{lost[0]} is OSWorld-G in the form of ScreenSpot-Pro, where its 40 polygons "
             f"and 54 refusals are lost: {_ELSEWHERE}"
         )
-    files = folder.files(_FILES[split], f"the instructions of the split {split}")
+    rows = list(folder.json(_FILES[split], f"the instructions of the split {split}", OSWorldItem))
     classes = folder.files("classification_result.json", "the classes of osworld-g")
     found: dict[str, list[str]] = {}
     for name, members in decoded(classes[0].path, Classified).classified.items():
@@ -84,20 +78,18 @@ def _read_osworld(folder: Folder, split: str) -> Rows:
             raise DataError(f"{classes[0].path} has an unknown class '{name}'")
         for member in members:
             found.setdefault(member.id, []).append(_CLASSES[name])
-    rows = [
-        Row(
-            where=f"{files[0].name}, {one.id}",
+    for file, _, one in rows:
+        yield Row(
+            where=f"{file.name}, {one.id}",
             unit_id=one.id,
             picture=one.image_path,
             instruction=one.instruction,
-            box=_target(one, f"{files[0].path}, {one.id}"),
+            box=_target(one, f"{file.path}, {one.id}"),
+            convention="xywh-px",
             size=one.image_size,
             labels={"target": one.box_type},
             classes=tuple(sorted(found.get(one.id, ()))),
         )
-        for one in decoded(files[0].path, list[OSWorldItem])
-    ]
-    return Rows(rows, "xywh-px", [*files, *classes])
 
 
 def _target(one: OSWorldItem, where: str) -> Target:
@@ -148,28 +140,22 @@ class UIVisionItem(msgspec.Struct, frozen=True):
     category: str = ""
 
 
-def _read_ui_vision(folder: Folder, split: str) -> Rows:
+def _read_ui_vision(folder: Folder, split: str) -> Iterator[Row]:
     at = _ELEMENTS if (folder.root / _ELEMENTS).is_dir() else ""
-    rows, files = [], []
     for setting in SETTINGS:
-        name = f"{at}element_grounding_{setting}.json"
-        (file,) = folder.files(name, f"the setting {setting} of ui-vision")
-        files.append(file)
-        for number, one in enumerate(decoded(file.path, list[UIVisionItem])):
+        name, what = f"{at}element_grounding_{setting}.json", f"the setting {setting} of ui-vision"
+        for file, number, one in folder.json(name, what, UIVisionItem):
             corners = one.bbox[:2], one.bbox[2:]
-            rows.append(
-                Row(
-                    where=f"{file.name}, row {number + 1}",
-                    unit_id=f"{setting}_{number}",
-                    picture=one.image_path,
-                    instruction=one.prompt_to_evaluate,
-                    box=(*map(min, *corners), *map(max, *corners)),
-                    size=one.image_size,
-                    parents={"application": one.platform},
-                    labels={"setting": setting, "category": one.category},
-                )
+            yield Row(
+                where=f"{file.name}, row {number + 1}",
+                unit_id=f"{setting}_{number}",
+                picture=one.image_path,
+                instruction=one.prompt_to_evaluate,
+                box=(*map(min, *corners), *map(max, *corners)),
+                size=one.image_size,
+                parents={"application": one.platform},
+                labels={"setting": setting, "category": one.category},
             )
-    return Rows(rows, "xyxy-px", files)
 
 
 UI_VISION = GroundingSet(
@@ -207,15 +193,16 @@ class MMBenchItem(msgspec.Struct, frozen=True):
     image_size: tuple[int, int] | None = None
 
 
-def _read_mmbench(folder: Folder, split: str) -> Rows:
-    files = folder.files("L2_annotations.json", "the rows of mmbench-gui-l2")
-    rows = [
-        Row(
-            where=f"{files[0].name}, row {number + 1}",
+def _read_mmbench(folder: Folder, split: str) -> Iterator[Row]:
+    what = "the rows of mmbench-gui-l2"
+    for file, number, one in folder.json("L2_annotations.json", what, MMBenchItem):
+        yield Row(
+            where=f"{file.name}, row {number + 1}",
             unit_id=f"l2_{number}",
             picture=f"{one.platform}/{one.image_path}",
             instruction=one.instruction,
             box=[0.0 if edge == -1 else edge for edge in one.bbox],
+            convention="xyxy-unit",
             size=one.image_size,
             labels={
                 "grounding_type": one.grounding_type,
@@ -223,9 +210,6 @@ def _read_mmbench(folder: Folder, split: str) -> Rows:
                 "data_type": one.data_type,
             },
         )
-        for number, one in enumerate(decoded(files[0].path, list[MMBenchItem]))
-    ]
-    return Rows(rows, "xyxy-unit", files)
 
 
 MMBENCH_GUI = GroundingSet(
@@ -266,14 +250,10 @@ class VenusItem(msgspec.Struct, frozen=True):
     application: str = ""
 
 
-def _read_venus(folder: Folder, split: str) -> Rows:
-    files = folder.files("instruction/*.json", "the instructions of venusbench-gd")
-    rows = [
-        _venus_row(file, number, one, split)
-        for file in files
-        for number, one in enumerate(decoded(file.path, list[VenusItem]))
-    ]
-    return Rows(rows, "xyxy-px", files)
+def _read_venus(folder: Folder, split: str) -> Iterator[Row]:
+    what = "the instructions of venusbench-gd"
+    for file, number, one in folder.json("instruction/*.json", what, VenusItem):
+        yield _venus_row(file, number, one, split)
 
 
 def _venus_row(file: DataFile, number: int, one: VenusItem, split: str) -> Row:

@@ -158,19 +158,14 @@ class AutoWebBench(PromptBenchmark):
                 PromptDetail(row["source"], row["gold"], row["target"]),
                 split,
                 goal=row["task"],
-                labels={
-                    **labels,
-                    "function": row["gold"].name,
-                    "history": row["history"],
-                },
+                labels={**labels, "function": row["gold"].name, "history": row["history"]},
                 source=f"{path.name} of {split}, row {number + 1}",
             )
             for number, row in enumerate(_rows(path))
         ]
         tasks = _runs(rows, lambda before, row: before.goal != row.goal)
         segments = _runs(
-            rows,
-            lambda before, row: before.goal != row.goal or row.labels["history"] == "none",
+            rows, lambda before, row: before.goal != row.goal or row.labels["history"] == "none"
         )
         totals, places = Counter(tasks), Counter[int]()
         for row, task, segment in zip(rows, tasks, segments, strict=True):

@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.picture_sets import mean_scores
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.policies import ItemPolicy, Secret
@@ -47,18 +48,10 @@ class QuestionBenchmark(Benchmark):
         for unit in units:
             guesses = [answered(one) for one in guessed(unit.detail.asked)]
             found = [self.score(one, unit.detail) for one in guesses or [Prediction(Status.EMPTY)]]
-            yield _mean(found)
+            yield mean_scores(found)
 
     def footnotes(self, *, known: bool) -> Iterator[str]:
         yield "chance: a random option, and nothing where there are none; ceiling: a right answer"
-
-
-def _mean(scores: Sequence[Scores]) -> Scores:
-    means: dict[str, float | None] = {}
-    for name in scores[0]:
-        known = [value for one in scores if (value := one[name]) is not None]
-        means[name] = sum(known) / len(known) if known else None
-    return means
 
 
 def guessed(asked: Asked) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""The user's own questions: `questions.toml`, a file of questions and pictures in a folder.
+"""The user's own questions, and the sample's.
+
+`questions.toml`, a file of questions and pictures are in a folder:
 
     vlm-eval --benchmark question-items --data my-questions --model oracle
 
@@ -15,14 +17,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.items import Items
-from harness.benchmarks.published import reading
+from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.question.benchmark import QuestionBenchmark
 from harness.benchmarks.question.folder import SCHEMA, Pictures, Schema, read_schema
 from harness.benchmarks.question.items import Item, grouped, items_of
-from harness.benchmarks.question.rows import rows_of
+from harness.benchmarks.question.rows import Read, rows_of
 from harness.benchmarks.question.usual import FILES, question_file, usual_rows
-from harness.data_files import DataFile, fingerprint
+from harness.benchmarks.sample import refuse_data
+from harness.benchmarks.sample_windows import Screenshots, Window
+from harness.data_files import DataFile, check_splits, fingerprint
 from harness.errors import DataError
 from harness.runs import Unit
 from parsers.declaration import Declaration, Group, Level, Measure
@@ -233,3 +238,52 @@ def _remarks(items: Sequence[Item]) -> Iterator[str]:
         yield "most answers are numbers: metric number compares their values"
     if all(not item.gold.answers and not item.gold.unanswerable for item in items):
         yield "no item has an answer: replies are kept, and nothing is scored"
+
+
+_SAMPLE = Schema(
+    name="sample-questions",
+    metric="f1",
+    metric_of={"task": {"next-page": "choice", "which-box": "choice"}},
+    cells=["task"],
+    cluster="page",
+    no_answer="<no answer>",
+    box="xyxy-unit",
+)
+
+
+class Posed(Window, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of the sample: a row of questions about the window."""
+
+    item: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class QuestionSample(QuestionItems):
+    """Questions about pages of made-up sites; scores do not measure a model's ability."""
+
+    name: str = "sample-questions"
+    splits: tuple[str, ...] = ("dev", "test")
+    default_splits: tuple[str, ...] = ("test",)
+    sizes: tuple[SplitSize, ...] = (SplitSize("dev", 22, 104), SplitSize("test", 38, 227))
+    origin = "package"
+
+    def holds(self, data: Path) -> bool:
+        return False
+
+    def _read(self, data: Path | None, splits: Sequence[str] | None) -> Questions:
+        """Refuse `data`."""
+        refuse_data(self.name, data)
+        check_splits(splits, self.splits, self.name)
+        rows, read = list[Read](), list[DataFile]()
+        for split in splits or self.default_splits:
+            screenshots = Screenshots(split)
+            read.append(screenshots.file)
+            for where, line in screenshots.lines("questions", Posed):
+                image = screenshots.cut(line)
+                rows.append((f", {where}", {**line.item, "image": image, "split": split}))
+        pictures = Pictures(Path())
+        items = list(items_of(rows, _SAMPLE, pictures, self.name))
+        return Questions(_SAMPLE, items, pictures, read, "")
+
+
+SAMPLE = QuestionSample()

@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.folders import Cell, Folder, decoded
-from harness.benchmarks.published import PublishedSet, Rows
+from harness.benchmarks.folders import Cell, Folder
+from harness.benchmarks.picture_sets import PictureBenchmark
 from harness.benchmarks.question.benchmark import QuestionBenchmark
 from harness.benchmarks.question.folder import DECLINE, OPEN, Template
-from harness.data_files import DataFile
 from harness.errors import DataError
 from harness.parquet import column_names, opened, require, small_columns
 from harness.runs.records import Unit
@@ -50,7 +49,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class QuestionSet(PublishedSet, QuestionBenchmark):
+class QuestionSet(PictureBenchmark, QuestionBenchmark):
     """Questions about one picture each."""
 
     files: tuple[str, ...] = ("*{split}*.parquet",)
@@ -61,10 +60,12 @@ class QuestionSet(PublishedSet, QuestionBenchmark):
     def whole(self) -> str:
         return self.declared.innermost.name
 
-    def units(self, read: Mapping[str, Rows], folder: Folder) -> Iterator[tuple[Unit[Any], str]]:
+    def units(
+        self, read: Mapping[str, Sequence[Row]], folder: Folder
+    ) -> Iterator[tuple[Unit[Any], str]]:
         """Yield the questions."""
-        for split, found in read.items():
-            for row in found.rows:
+        for split, rows in read.items():
+            for row in rows:
                 unit = self.unit(
                     row.id,
                     QuestionDetail(asked=row.asked, gold=row.gold),
@@ -76,24 +77,28 @@ class QuestionSet(PublishedSet, QuestionBenchmark):
                 )
                 yield unit, row.picture
 
+    def tables(
+        self,
+        folder: Folder,
+        pattern: str,
+        what: str,
+        needed: Sequence[str],
+        more: Sequence[str] = (),
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the place of each row of some tables, which is its picture's name, and its columns.
 
-def table_rows(
-    folder: Folder, files: Sequence[DataFile], needed: Sequence[str], more: Sequence[str], name: str
-) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the place, the name of the picture and the narrow columns of each row of some files.
-
-    Raises `DataError`.
-    """
-    for file in files:
-        with opened(file.path) as table:
-            present = column_names(table)
-            require(file.path, present, needed, name)
-            columns = [*needed, *(one for one in more if one in present)]
-            for number, row in enumerate(small_columns(table, columns), 1):
-                group, offset, record = row
-                where = f"{file.name}, row {number}"
-                folder.stored[where] = Cell(file.path, group, offset)
-                yield where, where, record
+        Raises `DataError`.
+        """
+        for file in folder.files(pattern, what):
+            with opened(file.path) as table:
+                present = column_names(table)
+                require(file.path, present, needed, self.name)
+                columns = [*needed, *(one for one in more if one in present)]
+                for number, row in enumerate(small_columns(table, columns), 1):
+                    group, offset, record = row
+                    where = f"{file.name}, row {number}"
+                    folder.stored[where] = Cell(file.path, group, offset)
+                    yield where, record
 
 
 def texts(value: object, where: str, what: str) -> tuple[str, ...]:
@@ -160,24 +165,21 @@ class WebSRC(QuestionSet):
     declared: Declaration = _OF_PAGES
     repo: str = "rootsautomation/websrc"
 
-    def rows(self, folder: Folder, split: str) -> Rows:
-        files = folder.files(f"**/*{split}*.parquet", f"the questions of {split}")
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         needed = ("domain", "page_id", "question", "answer")
-        rows: list[Row] = []
-        for where, picture, record in table_rows(folder, files, needed, (), self.name):
+        found = self.tables(folder, f"**/*{split}*.parquet", f"the questions of {split}", needed)
+        for number, (where, record) in enumerate(found):
             domain, page = str(record["domain"]), str(record["page_id"]).zfill(7)
             site = f"{domain[:2]}{page[:2]}"
-            row = Row(
+            yield Row(
                 where,
-                f"{split}_{len(rows)}",
+                f"{split}_{number}",
                 _asked(record["question"], where, _WORDS),
                 Right(answers=texts(record["answer"], where, "answer")),
-                picture,
+                where,
                 {"page": f"{site}-{page}", "website": site},
                 {"domain": domain},
             )
-            rows.append(row)
-        return Rows(rows, files)
 
     def score(self, prediction: Prediction, detail: QuestionDetail) -> Scores:
         """Return both measures of the official code, and F1 over sets."""
@@ -246,31 +248,19 @@ class ScreenQA(QuestionSet):
             )
         return super().folder(data, splits)
 
-    def rows(self, folder: Folder, split: str) -> Rows:
-        found = folder.root / self.json.get(split, "-")
-        if found.is_file():
-            rows = [
-                _row(
-                    f"{found.name}, row {number + 1}",
-                    f"{split}_{number}",
-                    one.question,
-                    one.ground_truth,
-                    str(one.image_id),
-                    f"{one.image_id}.jpg",
-                )
-                for number, one in enumerate(decoded(found, list[Stored]))
-            ]
-            return Rows(rows, folder.files(found.name, ""))
-        if split not in self.hub_splits:
-            raise DataError(f"{folder.root} has no {self.json[split]}, the questions of {split}")
-        files = folder.files("**/*test*.parquet", f"the questions of {split}")
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        what, name = f"the questions of {split}", self.json.get(split, "")
+        if split not in self.hub_splits or (name and (folder.root / name).is_file()):
+            for file, number, stored in folder.json(name, what, Stored):
+                where, screen = f"{file.name}, row {number + 1}", str(stored.image_id)
+                id, picture, golds = f"{split}_{number}", f"{screen}.jpg", stored.ground_truth
+                yield _row(where, id, stored.question, golds, screen, picture)
+            return
         needed = ("screen_id", "question", "ground_truth")
-        rows = []
-        for where, picture, one in table_rows(folder, files, needed, (), self.name):
-            golds = texts(one["ground_truth"], where, "ground_truth")
-            id, screen = f"{split}_{len(rows)}", str(one["screen_id"])
-            rows.append(_row(where, id, one["question"], golds, screen, picture))
-        return Rows(rows, files)
+        found = self.tables(folder, "**/*test*.parquet", what, needed)
+        for number, (where, one) in enumerate(found):
+            right, screen = texts(one["ground_truth"], where, "ground_truth"), str(one["screen_id"])
+            yield _row(where, f"{split}_{number}", one["question"], right, screen, where)
 
     def score(self, prediction: Prediction, detail: QuestionDetail) -> Scores:
         """Return both measures of the official code, and F1 over sets."""

@@ -5,16 +5,15 @@ The prompts are this project's; boxes and letters are drawn on the published pic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from adapters.conversation import Conversation, Reply, illustrated
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder
-from harness.benchmarks.published import Rows
 from harness.benchmarks.question.protocol import PLACE, QuestionProtocol
-from harness.benchmarks.question.sets import QuestionSet, Row, table_rows, texts
+from harness.benchmarks.question.sets import QuestionSet, Row, texts
 from harness.dialogue import Ask, Dialogue
 from harness.errors import DataError
 from harness.protocols.contract import limit_of
@@ -61,12 +60,7 @@ DECLARED = Declaration(
         ),
         *(
             Measure(
-                task,
-                task,
-                _MEANS[task],
-                binary=task in CHOICES,
-                averages=("micro",),
-                partial=True,
+                task, task, _MEANS[task], binary=task in CHOICES, averages=("micro",), partial=True
             )
             for task in TASKS
         ),
@@ -171,12 +165,12 @@ class VisualWebBench(QuestionSet):
 
     protocol = "visualwebbench"
 
-    def rows(self, folder: Folder, split: str) -> Rows:
-        files = folder.files("**/*.parquet", f"the tables of {self.name}")
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         needed = ("id", "task_type", "website", "answer")
         more = ("question", "bbox", "options", "elem_desc", "instruction")
-        found = table_rows(folder, files, needed, more, self.name)
-        return Rows([_row(where, picture, record) for where, picture, record in found], files)
+        what = f"the tables of {self.name}"
+        for where, record in self.tables(folder, "**/*.parquet", what, needed, more):
+            yield _row(where, record)
 
     def score(self, prediction: Prediction, detail: QuestionDetail) -> Scores:
         """Return the score of every variant, and that of the question's task."""
@@ -185,7 +179,7 @@ class VisualWebBench(QuestionSet):
         return {**found, **tasks}
 
 
-def _row(where: str, picture: str, record: Mapping[str, Any]) -> Row:
+def _row(where: str, record: Mapping[str, Any]) -> Row:
     """Return a row. Raises `DataError`."""
     task, answer = str(record["task_type"]), record["answer"]
     if task not in TASKS:
@@ -218,7 +212,7 @@ def _row(where: str, picture: str, record: Mapping[str, Any]) -> Row:
         f"{task}_{record['id']}",
         replace(asked, prompt=worded(asked)),
         Right(answers=golds),
-        picture,
+        where,
         {"website": str(record["website"])},
         {"task": task},
     )

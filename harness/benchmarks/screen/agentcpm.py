@@ -21,7 +21,7 @@ import msgspec
 
 from adapters.decoding import convert_to, decode_json
 from harness.benchmarks.folders import Folder, decoded, decoded_text
-from harness.benchmarks.published import reading
+from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen.aitw import Touched
 from harness.benchmarks.screen.sets import Row
 from harness.benchmarks.screen.tfrecords import chunks, example, fields, records, signed
@@ -70,21 +70,21 @@ class Converted(Touched, frozen=True, kw_only=True):
     low_instruction: str = ""
 
 
-def rows(folder: Folder) -> tuple[list[Row], list[DataFile]]:
-    """Return the steps of the compact file or of the authors' conversion. Raises `DataError`."""
-    if (folder.root / COMPACT).is_file():
-        return list(_compact(folder)), folder.files(COMPACT, "")
+def rows(folder: Folder) -> Iterator[Row]:
+    """Yield the steps of the compact file or of the authors' conversion. Raises `DataError`."""
+    if not any(folder.root.glob(CONVERTED)) or (folder.root / COMPACT).is_file():
+        yield from _compact(folder)
+        return
+    for file, _, step in folder.json(CONVERTED, "steps of AgentCPM-GUI", Converted):
+        yield _converted(folder, file, step)
+
+
+def _compact(folder: Folder) -> Iterator[Row]:
     what = (
         "the steps of AgentCPM-GUI: make it from the TFRecords (docs/screen-data.md); the gold of "
         "the test ids does not hold its 137 validation episodes"
     )
-    if not any(folder.root.glob(CONVERTED)):
-        folder.files(COMPACT, what)
-    files = folder.files(CONVERTED, what)
-    return [row for file in files for row in _converted(folder, file)], files
-
-
-def _compact(folder: Folder) -> Iterator[Row]:
+    folder.files(COMPACT, what)
     for number, one in decoded_text(folder.root / COMPACT, Stored):
         where = f"{COMPACT}, line {number}"
         with reading(f"{folder.root}/{where}"):
@@ -93,26 +93,18 @@ def _compact(folder: Folder) -> Iterator[Row]:
         yield made._replace(size=one.size)
 
 
-def _converted(folder: Folder, file: DataFile) -> Iterator[Row]:
-    for step in decoded(file.path, list[Converted]):
-        where, size = f"{file.name}, step {step.step_id}", (step.image_width, step.image_height)
-        with reading(f"{folder.root}/{where}"):
-            action = _converted_action(step, size)
-            boxes = [
-                (x * size[0], y * size[1], to_x * size[0], to_y * size[1])
-                for x, y, to_x, to_y in step.boxes()
-            ]
-        made = row(
-            where,
-            step.episode_id,
-            step.step_id,
-            step.instruction,
-            step.low_instruction,
-            action,
-            kept(boxes, action.point, size),
-        )
-        pictures = (*made.pictures, step.image_path.rpartition("/")[2])
-        yield made._replace(pictures=pictures, size=size)
+def _converted(folder: Folder, file: DataFile, step: Converted) -> Row:
+    where, size = f"{file.name}, step {step.step_id}", (step.image_width, step.image_height)
+    with reading(f"{folder.root}/{where}"):
+        action = _converted_action(step, size)
+        boxes = [
+            (x * size[0], y * size[1], to_x * size[0], to_y * size[1])
+            for x, y, to_x, to_y in step.boxes()
+        ]
+    near, told = kept(boxes, action.point, size), (step.instruction, step.low_instruction)
+    made = row(where, step.episode_id, step.step_id, *told, action, near)
+    pictures = (*made.pictures, step.image_path.rpartition("/")[2])
+    return made._replace(pictures=pictures, size=size)
 
 
 def _converted_action(step: Converted, size: tuple[int, int]) -> Action:
@@ -150,7 +142,7 @@ def row(
         goal=goal,
         instruction=instruction,
         actions=(action,),
-        boxes={"a11y": tuple(boxes)} if boxes else {},
+        boxes={"a11y": tuple(boxes)},
     )
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded
-from harness.benchmarks.published import Rows, reading
+from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen.sets import Row, ScreenSet, declaration
 from harness.data_files import DataFile
 from parsers.actions import Action, Value
@@ -44,13 +44,9 @@ class WildStep(msgspec.Struct, frozen=True):
     annot_position: list[float] = []
 
 
-def _read_wild(folder: Folder, split: str) -> Rows:
-    files = folder.files(FILE, "the test steps of SeeClick's agent tasks")
-    tasks = decoded(files[0].path, dict[str, list[list[WildStep]]])
-    return Rows(list(_wild_rows(folder, tasks)), files)
-
-
-def _wild_rows(folder: Folder, tasks: Mapping[str, list[list[WildStep]]]) -> Iterator[Row]:
+def _read_wild(folder: Folder, split: str) -> Iterator[Row]:
+    (file,) = folder.files(FILE, "the test steps of SeeClick's agent tasks")
+    tasks = decoded(file.path, dict[str, list[list[WildStep]]])
     for task, episodes in tasks.items():
         for place, episode in enumerate(episodes):
             for number, step in enumerate(episode):
@@ -65,9 +61,8 @@ def _wild_rows(folder: Folder, tasks: Mapping[str, list[list[WildStep]]]) -> Ite
                     step=number,
                     pictures=(name,),
                     goal=step.goal,
-                    instruction="",
                     actions=(action,),
-                    boxes=boxes,
+                    boxes={"screen": boxes},
                     labels={"task": task},
                     size=size,
                 )
@@ -91,15 +86,14 @@ def _wild_action(step: WildStep, size: tuple[int, int]) -> Action:
     return Action("scroll", arguments=arguments)
 
 
-def _wild_boxes(step: WildStep, size: tuple[int, int]) -> dict[str, tuple[Edges, ...]]:
+def _wild_boxes(step: WildStep, size: tuple[int, int]) -> tuple[Edges, ...]:
     width, height = size
     if len(step.annot_position) % 4:
         raise ValueError("boxes are four numbers each")
-    found: tuple[Edges, ...] = tuple(
+    return tuple(
         (x * width, y * height, (x + across) * width, (y + down) * height)
         for y, x, down, across in zip(*(iter(step.annot_position),) * 4, strict=True)
     )
-    return {"screen": found} if found else {}
 
 
 WILD = ScreenSet(
@@ -170,9 +164,9 @@ class ZooStep(Touched, frozen=True, kw_only=True):
     subset: str = ""
 
 
-def _read_zoo(folder: Folder, split: str) -> Rows:
-    files = folder.files("test/**/*.json", "the episodes of the test split")
-    return Rows([row for file in files for row in _zoo_rows(folder, file)], files)
+def _read_zoo(folder: Folder, split: str) -> Iterator[Row]:
+    for file in folder.files("test/**/*.json", "the episodes of the test split"):
+        yield from _zoo_rows(folder, file)
 
 
 def _zoo_rows(folder: Folder, file: DataFile) -> Iterator[Row]:
@@ -187,9 +181,8 @@ def _zoo_rows(folder: Folder, file: DataFile) -> Iterator[Row]:
             step=step.step_id,
             pictures=(step.image_path,),
             goal=step.instruction,
-            instruction="",
             actions=(action,),
-            boxes={"screen": boxes} if boxes else {},
+            boxes={"screen": boxes},
             labels={"subset": step.subset or step.image_path.split("/")[0]},
             size=size,
         )

@@ -12,7 +12,7 @@ together. Typed texts and names of apps are stored by their first word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -20,7 +20,7 @@ import msgspec
 from adapters.input_files import file_text
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded, decoded_text
-from harness.benchmarks.published import Rows, reading
+from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen import agentcpm
 from harness.benchmarks.screen.sets import Row, ScreenSet, declaration
 from harness.errors import DataError
@@ -92,19 +92,19 @@ class Entry(msgspec.Struct, frozen=True):
     step_check_pams: list[Checked]
 
 
-def _read(folder: Folder, split: str) -> Rows:
+def _read(folder: Folder, split: str) -> Iterable[Row]:
     if split == "agentcpm":
-        return Rows(*agentcpm.rows(folder))
+        return agentcpm.rows(folder)
     name = next((one for one in GOLD if (folder.root / one).is_file()), GOLD[0])
-    files = folder.files(name, "the gold of the test steps (docs/screen-data.md)")
+    folder.files(name, "the gold of the test steps (docs/screen-data.md)")
     rows = list(_rows(folder, name))
     if split == "os-atlas":
-        files += folder.files(INDEX, "the steps that OS-Atlas evaluates")
+        folder.files(INDEX, "the steps that OS-Atlas evaluates")
         kept = set(_indexed(folder.root / INDEX))
         if missing := sorted(kept - {(row.episode, row.step) for row in rows}):
             raise DataError(f"{folder.root}/{INDEX}: {name} has no step {missing[0]}")
         rows = [row for row in rows if (row.episode, row.step) in kept]
-    return Rows(rows, files)
+    return rows
 
 
 def _rows(folder: Folder, name: str) -> Iterator[Row]:
@@ -224,12 +224,8 @@ class CuratedRow(msgspec.Struct, frozen=True):
     candidate_actions: list[Candidate] = []
 
 
-def _read_curated(folder: Folder, split: str) -> Rows:
-    files = folder.files(f"**/{FILES[split]}", "the steps of the split")
-    return Rows(list(_curated_rows(files[0].path, low=split.startswith("low"))), files[:1])
-
-
-def _curated_rows(path: Path, *, low: bool) -> Iterator[Row]:
+def _read_curated(folder: Folder, split: str) -> Iterator[Row]:
+    path, low = folder.files(f"**/{FILES[split]}", "the steps of the split")[0].path, "low" in split
     numbered: dict[int, CuratedRow] = {}
     for place, one in enumerate(decoded(path, list[CuratedRow]), start=1):
         named = _NUMBER.search(one.image)

@@ -16,6 +16,7 @@ from adapters.contract import ImageRule
 from harness.benchmarks.contract import Benchmark, Scorer
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.items import Items
+from harness.benchmarks.picture_sets import mean_scores
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.replies import PastReplies
 from harness.benchmarks.shows import Shows
@@ -185,12 +186,7 @@ def expected(record: ScreenRecord, score: Scorer, drawn: int) -> Scores:
         Action("click", point=((x + _ACROSS * n) % 1 * width, (y + _DOWN * n) % 1 * height))
         for n in range(drawn if _is_placed(record.detail) else 1)
     ]
-    found = [score(Prediction(Status.ANSWERED, tap), record.detail) for tap in taps]
-    means: dict[str, float | None] = {}
-    for name in found[0]:
-        values = [value for scores in found if (value := scores[name]) is not None]
-        means[name] = sum(values) / len(values) if values else None
-    return means
+    return mean_scores([score(Prediction(Status.ANSWERED, tap), record.detail) for tap in taps])
 
 
 def with_before(

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.folders import Cell, Folder, ParquetPictures, converted, decoded
-from harness.benchmarks.published import Rows, reading
+from harness.benchmarks.folders import Cell, Folder, ParquetPictures, converted
+from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen.sets import Row, ScreenSet, by_episode, declaration
 from harness.errors import DataError
 from harness.parquet import column_names, opened, small_columns
@@ -82,18 +82,15 @@ class Stored(msgspec.Struct, frozen=True):
     actions_label: list[Label] | Label
 
 
-def _read(folder: Folder, split: str) -> Rows:
+def _read(folder: Folder, split: str) -> list[Row]:
     assert isinstance(folder, _Pages)
-    files = folder.files(f"web-{split}_test_data.json", "the steps of the split")
-    pages = folder.files(f"web-{split}_test_images*.parquet", "the pages of the split")
-    stored = decoded(files[0].path, list[Stored])
-    for file in pages:
+    stored = list(folder.json(f"web-{split}_test_data.json", "the steps of the split", Stored))
+    for file in folder.files(f"web-{split}_test_images*.parquet", "the pages of the split"):
         folder.read_pages(file.path)
     folder.sizes.update(
-        (one.image_id, (one.image_size.width, one.image_size.height)) for one in stored
+        (one.image_id, (one.image_size.width, one.image_size.height)) for *_, one in stored
     )
-    rows = [_row(folder, one, f"{files[0].name}, {one.uid}") for one in stored]
-    return Rows(by_episode(rows), [*files, *pages])
+    return by_episode(_row(folder, one, f"{file.name}, {one.uid}") for file, _, one in stored)
 
 
 @dataclass(frozen=True)
@@ -139,7 +136,6 @@ def _row(folder: _Pages, one: Stored, where: str) -> Row:
     size = (one.image_size.width, one.image_size.height)
     with reading(f"{folder.root}/{where}"):
         action = several([_action(label, elements, size) for label in labels])
-    boxes: tuple[Edges, ...] = tuple(_edges(one) for one in elements)
     single = one.uid.rpartition("_")[2]
     return Row(
         where=where,
@@ -147,9 +143,8 @@ def _row(folder: _Pages, one: Stored, where: str) -> Row:
         step=int(numbered[2]) if numbered else int(single) if single.isdigit() else 0,
         pictures=(one.image_id,),
         goal=one.question,
-        instruction="",
         actions=(action,),
-        boxes={"page": boxes} if boxes else {},
+        boxes={"page": tuple(map(_edges, elements))},
         size=size,
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from harness.benchmarks.folders import Folder, decoded
-from harness.benchmarks.published import Rows, reading
+from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen.sets import Row, ScreenSet, declaration
 from harness.data_files import DataFile
 from harness.errors import DataError
@@ -63,7 +63,7 @@ class Episode(msgspec.Struct, frozen=True):
     steps: list[Step]
 
 
-def _read(folder: Folder, split: str) -> Rows:
+def _read(folder: Folder, split: str) -> list[Row]:
     (listed,) = folder.files(f"splits/{split}_split.json", "the episodes of the split")
     names = decoded(listed.path, dict[str, list[str]]).get("test")
     if not names:
@@ -72,8 +72,9 @@ def _read(folder: Folder, split: str) -> Rows:
     for name in names:
         (file,) = folder.files(f"annotations/{Path(name).name}", "an episode of the split")
         rows += _rows(file)
+        del folder.used[file.name]  # Thousands of files, which take long to read for their digests.
     _check_version(folder, split, len(names), rows)
-    return Rows(rows, [listed])
+    return rows
 
 
 def _check_version(folder: Folder, split: str, episodes: int, rows: list[Row]) -> None:
@@ -94,7 +95,7 @@ def _rows(file: DataFile) -> Iterator[Row]:
         where = f"{file.name}, step {number}"
         with reading(f"{file.path.parent.parent}/{where}"):
             action = _action(step, size)
-            boxes = _boxes(step.sam2_bbox, size)
+            boxes = {"sam2": (_box(step.sam2_bbox, size),)} if step.sam2_bbox else {}
         yield Row(
             where=where,
             episode=episode.episode_id,
@@ -137,12 +138,8 @@ def _point(numbers: Any, size: tuple[int, int]) -> tuple[float, float]:
     return x * size[0] / 1000, y * size[1] / 1000
 
 
-def _boxes(numbers: list[float] | None, size: tuple[int, int]) -> dict[str, tuple[Edges, ...]]:
-    if not numbers:
-        return {}
-    left, top = _point(numbers[:2], size)
-    right, bottom = _point(numbers[2:4], size)
-    return {"sam2": ((left, top, right, bottom),)}
+def _box(numbers: list[float], size: tuple[int, int]) -> Edges:
+    return (*_point(numbers[:2], size), *_point(numbers[2:4], size))
 
 
 BENCHMARK = ScreenSet(

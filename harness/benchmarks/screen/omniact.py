@@ -13,7 +13,7 @@ import msgspec
 
 from adapters.decoding import decode_json
 from harness.benchmarks.folders import Folder, decoded
-from harness.benchmarks.published import Rows, reading
+from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen.sets import Row, ScreenSet, declaration
 from harness.errors import DataError
 from parsers.actions import Action, Value
@@ -52,7 +52,7 @@ class Box(msgspec.Struct, frozen=True):
     bottom_right: tuple[float, float]
 
 
-def read(folder: Folder, split: str, counts: Collection[int] = PUBLISHED) -> Rows:
+def read(folder: Folder, split: str, counts: Collection[int] = PUBLISHED) -> list[Row]:
     """Return the tasks of a split. Raises `DataError`, also for a number not in `counts`."""
     files = folder.files(f"{split}.json", "the tasks of the split")
     tasks = decoded(files[0].path, dict[str, Task])
@@ -62,7 +62,7 @@ def read(folder: Folder, split: str, counts: Collection[int] = PUBLISHED) -> Row
             f"{files[0].path} has {len(tasks):,} tasks where {known} are published; is the file "
             "changed?"
         )
-    return Rows(sorted(_rows(folder, tasks), key=lambda row: (row.episode, row.step)), files)
+    return sorted(_rows(folder, tasks), key=lambda row: (row.episode, row.step))
 
 
 def _rows(folder: Folder, tasks: Mapping[str, Task]) -> Iterator[Row]:
@@ -86,9 +86,8 @@ def _rows(folder: Folder, tasks: Mapping[str, Task]) -> Iterator[Row]:
             step=int(key) if key.isdigit() else place,
             pictures=(task.image,),
             goal=first.removeprefix("Task:").strip(),
-            instruction="",
             actions=(several(actions),),
-            boxes={"given": tuple(boxes)} if boxes else {},
+            boxes={"given": tuple(boxes)},
             labels={"platform": "web" if "/web/" in f"/{task.image}" else "desktop"},
             past=(),
         )

@@ -17,14 +17,14 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded_text, decoded_toml
 from harness.benchmarks.items import Items
-from harness.benchmarks.published import Rows, reading
+from harness.benchmarks.picture_sets import check_labels, own_folder, own_folders, reading
 from harness.benchmarks.sample import refuse_data
 from harness.benchmarks.screen.sets import Row, ScreenSet, by_episode, declaration
 from harness.errors import DataError
 from harness.sample import SCREENS
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group
-from parsers.screen import OPPOSITE, SEVERAL, Edges, Side, from_object, parts, several
+from parsers.screen import OPPOSITE, SEVERAL, Side, from_object, parts, several
 from parsers.screen.rules import RULES
 
 SCHEMA, STEPS = "screen.toml", "steps.jsonl"
@@ -78,14 +78,11 @@ class OwnSteps(ScreenSet):
     declared: Declaration = DECLARED
 
     def holds(self, data: Path) -> bool:
-        return (data / SCHEMA).is_file()
+        return bool(own_folders(data, SCHEMA))
 
     def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
-        if data is None:
-            raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
-        if not (data / SCHEMA).is_file():
-            raise DataError(f"{data} has no {SCHEMA}, which says what the numbers of places are")
-        return Folder(data, {"origin": "local"}, ("images", "", "images.zip"))
+        places = ("images", "", "images.zip")
+        return own_folder(self.name, data, SCHEMA, "the numbers of places", places)
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Open a folder of steps."""
@@ -112,15 +109,15 @@ class OwnSteps(ScreenSet):
             declared = declaration(judged, main, [Group(name) for name in schema.groups])
         return replace(opened, declared=declared, origin={**opened.origin, "set": schema.name})
 
-    def rows(self, folder: Folder, split: str) -> Rows:
+    def rows(self, folder: Folder, split: str) -> list[Row]:
         schema = _schema(folder.root / SCHEMA)
-        files = [*folder.files(SCHEMA, "the schema"), *folder.files(STEPS, "a line per step")]
-        rows = [
+        folder.files(SCHEMA, "the schema")
+        folder.files(STEPS, "a line per step")
+        return by_episode(
             _row(folder, schema, number, one)
             for number, one in _stored(folder, schema)
             if one.split == split
-        ]
-        return Rows(by_episode(rows), files)
+        )
 
 
 def _is_script(written: dict[str, Any] | list[dict[str, Any]]) -> bool:
@@ -138,11 +135,7 @@ def _stored(folder: Folder, schema: Schema) -> Iterator[tuple[int, Stored]]:
     found = False
     for number, one in decoded_text(folder.root / STEPS, Stored):
         found = True
-        if missing := [name for name in schema.groups if name not in one.labels]:
-            raise DataError(
-                f"{folder.root / STEPS}, line {number}: no label '{missing[0]}', which {SCHEMA} "
-                "groups by"
-            )
+        check_labels(schema.groups, one.labels, f"{folder.root / STEPS}, line {number}: its step")
         yield number, one
     if not found:
         raise DataError(f"{folder.root / STEPS} holds no steps")
@@ -157,7 +150,6 @@ def _row(folder: Folder, schema: Schema, number: int, one: Stored) -> Row:
         raise DataError(f"{folder.root}/{where}: no action is right")
     with reading(f"{folder.root}/{where}"):
         actions = tuple(_action(each, schema, scale[schema.points]) for each in listed)
-    boxes: tuple[Edges, ...] = tuple(one.boxes)
     return Row(
         where=where,
         episode=one.episode or f"line-{number}",
@@ -166,7 +158,7 @@ def _row(folder: Folder, schema: Schema, number: int, one: Stored) -> Row:
         goal=one.goal,
         instruction=one.instruction,
         actions=actions,
-        boxes={"given": boxes} if boxes else {},
+        boxes={"given": tuple(one.boxes)},
         labels=one.labels,
         size=one.screen,
     )

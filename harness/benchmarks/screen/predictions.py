@@ -14,7 +14,7 @@ from harness.runs import Unit
 from parsers.points import Convention, to_pixels
 from parsers.records import Prediction, Status
 from parsers.screen import Point, ScreenDetail, Side, from_object, placed, told
-from parsers.screen.object_families import FAMILIES
+from parsers.screen.families import FAMILIES
 from parsers.screen.reading import read_action
 
 SLACK = 0.05

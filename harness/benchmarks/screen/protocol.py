@@ -28,18 +28,18 @@ from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError, suggestion
 from harness.pictures import Recipe
 from harness.protocols.contract import AskingProtocol, Needs, limit_of
-from harness.protocols.pointing import by_longest_word, check_pointing, one_picture
+from harness.protocols.pointing import by_longest_word, check_pointing, on_page, one_picture
 from harness.protocols.texts import Schema, Texts, earlier_pictures, open_texts, turns
 from harness.question_options import History
 from harness.records import Earlier
 from harness.views import ScreenView
 from parsers.actions import Action
-from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
+from parsers.points import CONVENTIONS, Convention, from_pixels
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
 from parsers.screen import SCREEN, Past, Point, Side, Task, placed
-from parsers.screen.families import Family
-from parsers.screen.object_families import FAMILIES
+from parsers.screen.families import FAMILIES
+from parsers.screen.family import Family
 from parsers.screen.reading import read_action
 from parsers.screen.spelling import spell_action
 
@@ -166,7 +166,7 @@ class ScreenAgent(AskingProtocol):
         """Add the family of the model's name, and what its numbers mean."""
         filled = dict(values)
         if filled.get("family", "auto") == "auto":
-            words = [(word, family) for family in FAMILIES.values() for word in family.words]
+            words = [(word, one) for one in FAMILIES.values() for word in one.words or (one.name,)]
             found = by_longest_word(words, model.model, model.name)
             filled["family"] = found.name if found else "auto"
         if filled.get("coordinates") is None:
@@ -222,24 +222,11 @@ class ScreenAgent(AskingProtocol):
         action = answer.action
         if action is None:
             return Prediction(answer.status, flags=answer.flags)
-        there = self._on_picture(action, picture)
+        there = placed(action, lambda point: on_page(point, self.convention, picture))
         if there is None:
             numbers = dict(zip(("numbers_x", "numbers_y"), action.point or (), strict=False))
             return Prediction(Status.OUT_OF_RANGE, flags=answer.flags, parsed=numbers)
         return Prediction(answer.status, there, answer.flags)
-
-    def _on_picture(self, action: Action, picture: Picture) -> Action | None:
-        """The action in pixels of the original; None if a place lies outside of the picture."""
-        size, recipe = (picture.width, picture.height), Recipe.parse(picture.recipe)
-
-        def pixels(point: Point) -> Point | None:
-            found = to_pixels(point, self.convention, size)
-            if found is None:
-                return None
-            x, y = recipe.to_page(*found)
-            return round(x, 6), round(y, 6)
-
-        return placed(action, pixels)
 
     def write(self, view: ScreenView, said: Prediction) -> Mapping[str, str]:
         """Return the reply with an action; empty for one that the family's form cannot say."""

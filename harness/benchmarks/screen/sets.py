@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from harness.benchmarks.folders import Folder
 from harness.benchmarks.items import Items
-from harness.benchmarks.published import PublishedSet, Rows
+from harness.benchmarks.picture_sets import PictureBenchmark
 from harness.benchmarks.screen.benchmark import RuleOptions, ScreenBenchmark
 from harness.errors import DataError
 from harness.runs.records import Unit
@@ -40,8 +40,8 @@ class Row(NamedTuple):
     step: int
     pictures: tuple[str, ...]
     goal: str
-    instruction: str
     actions: tuple[Action, ...]
+    instruction: str = ""
     boxes: Mapping[str, tuple[Edges, ...]] = {}
     labels: Mapping[str, str] = {}
     size: tuple[int, int] | None = None
@@ -93,22 +93,18 @@ def _measures(rules: Sequence[str], headline: str, cells: tuple[str, ...]) -> It
         )
     for name in (headline, *(one for one in rules if one != headline)):
         main = name == headline
-        yield Measure(
-            f"{name}.type",
-            "type",
-            f"steps with the right kind of action, by {name}",
-            averages=("micro",),
-            in_tables=main,
-            partial=True,
-        )
-        yield Measure(
-            f"{name}.grounding",
-            "place",
-            f"places that are right, by {name}",
-            averages=("micro",),
-            in_tables=main,
-            partial=True,
-        )
+        for rate, head, meaning in (
+            ("type", "type", "steps with the right kind of action"),
+            ("grounding", "place", "places that are right"),
+        ):
+            yield Measure(
+                f"{name}.{rate}",
+                head,
+                f"{meaning}, by {name}",
+                averages=("micro",),
+                in_tables=main,
+                partial=True,
+            )
         if RULES[name].score:
             yield Measure(
                 f"{name}.score",
@@ -134,7 +130,7 @@ def _measures(rules: Sequence[str], headline: str, cells: tuple[str, ...]) -> It
 
 
 @dataclass(frozen=True)
-class ScreenSet(PublishedSet, ScreenBenchmark):
+class ScreenSet(PictureBenchmark, ScreenBenchmark):
     """Recorded steps on screens.
 
     Attributes:
@@ -198,7 +194,7 @@ class ScreenSet(PublishedSet, ScreenBenchmark):
         return declaration(rules, headline, self.declared.groups[2:], level, cells)
 
     def notices(
-        self, read: Mapping[str, Rows], units: Sequence[Unit[Any]], folder: Folder
+        self, read: Mapping[str, Sequence[Row]], units: Sequence[Unit[Any]], folder: Folder
     ) -> list[str]:
         """Say that there are no pictures."""
         if _pictured(folder, read):
@@ -208,13 +204,15 @@ class ScreenSet(PublishedSet, ScreenBenchmark):
             f"{PHONE[0]} x {PHONE[1]} pixels, and no model can be asked"
         ]
 
-    def units(self, read: Mapping[str, Rows], folder: Folder) -> Iterator[tuple[Unit[Any], str]]:
+    def units(
+        self, read: Mapping[str, Sequence[Row]], folder: Folder
+    ) -> Iterator[tuple[Unit[Any], str]]:
         """Yield the steps, episode by episode. Without any pictures, screens are like `PHONE`."""
         pictured = _pictured(folder, read)
-        for split, found in read.items():
+        for split, rows in read.items():
             before: list[Past] = []
             episode = None
-            for row in found.rows:
+            for row in rows:
                 if row.episode != episode:
                     before, episode = [], row.episode
                 name = _found(folder, row) if pictured else row.pictures[0]
@@ -236,7 +234,8 @@ class ScreenSet(PublishedSet, ScreenBenchmark):
             stored=self.stored,
             script=self.script,
         )
-        gold = Answers(actions=row.actions, boxes=row.boxes, boxed=self.boxed, stored=self.stored)
+        boxes = {origin: boxes for origin, boxes in row.boxes.items() if boxes}
+        gold = Answers(actions=row.actions, boxes=boxes, boxed=self.boxed, stored=self.stored)
         return self.unit(
             f"{row.episode}_{row.step}",
             ScreenDetail(asked=task, gold=gold),
@@ -260,9 +259,9 @@ class ScreenSet(PublishedSet, ScreenBenchmark):
                 )
 
 
-def by_episode(rows: Sequence[Row]) -> list[Row]:
+def by_episode(rows: Iterable[Row]) -> list[Row]:
     """Return rows with the steps of an episode together and in order."""
-    first: dict[str, int] = {}
+    rows, first = list(rows), dict[str, int]()
     for row in rows:
         first.setdefault(row.episode, len(first))
     return sorted(rows, key=lambda row: (first[row.episode], row.step))
@@ -272,11 +271,11 @@ def _number(verdict: bool | float | None) -> float | None:
     return None if verdict is None else float(verdict)
 
 
-def _pictured(folder: Folder, read: Mapping[str, Rows]) -> bool:
+def _pictured(folder: Folder, read: Mapping[str, Sequence[Row]]) -> bool:
     """Return whether the folder has any pictures: in a place for them, or that of the first row."""
     places = [place for place in folder.pictures if place]
     if "" in folder.pictures:
-        places += [name for row in next(iter(read.values())).rows[:1] for name in row.pictures]
+        places += [name for row in next(iter(read.values()))[:1] for name in row.pictures]
     return any((folder.root / place).exists() for place in places)
 
 

@@ -106,10 +106,7 @@ class ScreenRounds(AskingProtocol):
     def first(self) -> TwoRounds:
         """The protocol of pages, which asks in the first round."""
         return TwoRounds(
-            prompts=self.prompts,
-            history=self.history,
-            max_tokens=self.max_tokens,
-            order=self.order,
+            prompts=self.prompts, history=self.history, max_tokens=self.max_tokens, order=self.order
         )
 
     @cached_property

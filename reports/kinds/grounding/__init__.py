@@ -132,7 +132,7 @@ GROUNDING_GROUPS = {
     "target_size": Key(
         "quartile of the target's area in pixels of the original, among the items of the run",
         target_sizes,
-    ),
+    )
 }
 
 

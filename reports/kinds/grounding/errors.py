@@ -104,6 +104,7 @@ def _other_reading(record: GroundingRecord, config: Mapping[str, Any]) -> tuple[
 MARGIN = 160
 """Pixels that a cut shows around what it is about."""
 BESIDE = ("distance", "distance_diagonals", "iou")
+"""Scores that the table has."""
 LARGEST = 800
 """Width and height, in pixels, that one cut may have; what is farther apart has a cut each."""
 
@@ -116,8 +117,11 @@ class GroundingPage(UnitPage):
     same = "gave the same point"
 
     def answer(self, record: GroundingRecord) -> str | None:
-        """Return the point in whole pixels, or that there is none."""
-        return _answered(record)
+        """Return the point in pixels, or that there is none."""
+        said = record.prediction
+        if said is None or said.point is None:
+            return str(said.status) if said else None
+        return f"{said.point[0]:,.1f}, {said.point[1]:,.1f}"
 
     def part(self, record: GroundingRecord) -> Part:
         """Return the marks on the picture, and the point against the target."""
@@ -129,8 +133,12 @@ class GroundingPage(UnitPage):
             point=point,
             focus=_focus(detail.gold, point),
             heads=("target", "answered"),
-            lines=list(_lines(record)),
-            scores=list(_scores(record)),
+            lines=list(_lines(record, self.answer(record) or "–")),
+            scores=[
+                Score(name.replace("_", " "), value, binary=True)
+                for name, value in (record.scores or {}).items()
+                if value is not None and name not in BESIDE
+            ],
             actual=True,
         )
 
@@ -179,9 +187,8 @@ def _focus(gold: Target, point: Point | None) -> Box | None:
     return (*point, 0.0, 0.0) if point else None
 
 
-def _lines(record: GroundingRecord) -> Iterator[Line]:
+def _lines(record: GroundingRecord, answered: str) -> Iterator[Line]:
     gold, scores = record.detail.gold, record.scores or {}
-    answered = _answered(record) or "–"
     right = bool(scores["hit"]) if scores.get("hit") is not None else None
     yield Line("point", (Cell(str(gold)), Cell(answered)), right)
     if gold.kind == "absent":
@@ -195,17 +202,3 @@ def _lines(record: GroundingRecord) -> Iterator[Line]:
     yield Line("size and distance", (Cell(size), Cell(distance)))
     if (iou := scores.get("iou")) is not None:
         yield Line("box", (Cell(""), Cell(f"IoU {iou:.2f}")))
-
-
-def _scores(record: GroundingRecord) -> Iterator[Score]:
-    """Return the scores of the item; the table has the distance."""
-    for name, value in (record.scores or {}).items():
-        if value is not None and name not in BESIDE:
-            yield Score(name.replace("_", " "), value, binary=True)
-
-
-def _answered(record: GroundingRecord) -> str | None:
-    said = record.prediction
-    if said is None or said.point is None:
-        return str(said.status) if said else None
-    return f"{said.point[0]:,.1f}, {said.point[1]:,.1f}"

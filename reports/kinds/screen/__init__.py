@@ -14,7 +14,7 @@ from parsers.screen.rules import RULES
 from parsers.screen.verdicts import NEAR, shares
 from reports.errors import FAILED, SUCCESS, ClassInfo, UnitError, UnitErrors
 from reports.kind import KindReports
-from reports.view.parts import Box, Cell, Drawn, Line, Part, Score, UnitPage, box_of
+from reports.view.parts import Cell, Drawn, Line, Part, Score, UnitPage, box_of
 
 ScreenRecord = Unit[ScreenDetail]
 
@@ -109,18 +109,25 @@ class ScreenPage(UnitPage):
 
     def answer(self, record: ScreenRecord) -> str | None:
         """Return the action in words, or that there is none."""
-        return _answered(record)
+        said = record.prediction
+        if said is None or said.action is None:
+            return str(said.status) if said else None
+        return told(said.action)
 
     def part(self, record: ScreenRecord) -> Part:
         """Return the marks on the picture, and the answer against the recorded action."""
         detail, said = record.detail, record.prediction
+        action, sentence = detail.gold.action, detail.asked.instruction
+        lines = [Line("action", (Cell(told(action)), Cell(self.answer(record) or "–")))]
+        if sentence:
+            lines.append(Line("sentence", (Cell(sentence), Cell(""))))
         return Part(
             page=detail.size,
             boxes=list(_drawn(record)),
             point=said.point if said else None,
-            focus=_focus(record),
+            focus=None if action.point is None else (*action.point, 0.0, 0.0),
             heads=("recorded", "answered"),
-            lines=list(_lines(record)),
+            lines=lines,
             scores=[
                 Score(name, value, binary=True)
                 for name, value in (record.scores or {}).items()
@@ -139,25 +146,6 @@ def _drawn(record: ScreenRecord) -> Iterator[Drawn]:
         reach = NEAR * max(width, height)
         around = box_of((x - reach, y - reach, x + reach, y + reach))
         yield Drawn("target", around, "recorded place ± 4 %")
-
-
-def _focus(record: ScreenRecord) -> Box | None:
-    point = record.detail.gold.action.point
-    return None if point is None else (*point, 0.0, 0.0)
-
-
-def _lines(record: ScreenRecord) -> Iterator[Line]:
-    answered = Cell(_answered(record) or "–")
-    yield Line("action", (Cell(told(record.detail.gold.action)), answered))
-    if sentence := record.detail.asked.instruction:
-        yield Line("sentence", (Cell(sentence), Cell("")))
-
-
-def _answered(record: ScreenRecord) -> str | None:
-    said = record.prediction
-    if said is None or said.action is None:
-        return str(said.status) if said else None
-    return told(said.action)
 
 
 def screen_keys(run: Run, values: Mapping[str, object]) -> dict[str, str]:

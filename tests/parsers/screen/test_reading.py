@@ -14,8 +14,8 @@ from parsers.points import to_pixels
 from parsers.points.spelling import MOST
 from parsers.records import Status
 from parsers.screen import DIRECTIONS, Point, parts, to_object
-from parsers.screen.families import Family
-from parsers.screen.object_families import FAMILIES
+from parsers.screen.families import FAMILIES
+from parsers.screen.family import Family
 from parsers.screen.reading import read_action
 from parsers.screen.spelling import spell_action
 from tests.harness.page.recorded import folder

@@ -10,8 +10,8 @@ import pytest
 
 from parsers.actions import Action
 from parsers.screen import Answers, Edges, Point, several
+from parsers.screen.families import FAMILIES
 from parsers.screen.lines import judge_atlas, judge_odyssey
-from parsers.screen.object_families import FAMILIES
 from parsers.screen.reading import read_action
 from parsers.screen.rules import RULES
 from parsers.screen.set_rules import duals_match

@@ -74,22 +74,18 @@ class BrowserGym(EpisodeBenchmark):
         own = self.suite.own_tasks and _own_tasks(data, self.name)
         tasks, versions = _installed(python_at(self.options.env_python), self.suite.name)
         if own:
-            return Items.of(
-                (
-                    self._unit(task, 0, self.suite.steps, "test", asked=asked)
-                    for task, asked in own.items()
-                ),
-                origin={"origin": "local", "packages": versions},
-                remarks=_remarks(versions),
-            )
-        matching = [task for task in tasks if fnmatchcase(task, self.pattern)]
-        if not matching:
-            hint = suggestion(self.pattern, tasks)
-            raise DataError(f"{self.suite.title} has no task '{self.pattern}'; {hint}")
+            steps = self.suite.steps
+            units = [self._unit(task, 0, steps, "test", asked=asked) for task, asked in own.items()]
+        else:
+            matching = [task for task in tasks if fnmatchcase(task, self.pattern)]
+            if not matching:
+                hint = suggestion(self.pattern, tasks)
+                raise DataError(f"{self.suite.title} has no task '{self.pattern}'; {hint}")
+            units = list(self._units(matching, splits or self.default_splits))
         return Items.of(
-            self._units(matching, splits or self.default_splits),
+            units,
             origin={"origin": "local", "packages": versions},
-            remarks=_remarks(versions),
+            remarks=[f"{name} {version or '(unknown)'}" for name, version in versions.items()],
         )
 
     def opening(self) -> Mapping[str, Any]:
@@ -176,10 +172,6 @@ def _own_tasks(data: Path | None, name: str) -> dict[str, dict[str, str]]:
     if not tasks:
         raise DataError(f"{data} has no tasks; write a line each: {form}")
     return tasks
-
-
-def _remarks(versions: Mapping[str, str]) -> list[str]:
-    return [f"{name} {version or '(unknown)'}" for name, version in versions.items()]
 
 
 @lru_cache(maxsize=8)

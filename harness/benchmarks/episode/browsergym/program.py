@@ -19,7 +19,7 @@ from adapters.processes import ChildEnded, Command, Pool
 from harness.benchmarks.episode.browsergym import answers
 from harness.benchmarks.episode.browsergym.suites import Suite
 from harness.errors import UserError
-from harness.live.acting import NotDone
+from harness.live.acting import LONGEST_WAIT_MS, SCROLLED, USUAL_WAIT_MS, WAYS, NotDone, as_text
 from harness.live.chromium import chromium, launching, scratch
 from harness.live.snapshot import LIMITS, finding
 from parsers.actions import Value
@@ -28,9 +28,6 @@ from parsers.settling import FAR
 
 ID = re.compile(r"[A-Za-z0-9]{1,40}")
 """What BrowserGym numbers elements with: letters for their frames, and a number."""
-LONGEST_WAIT_MS = 10_000
-_SHARE = 0.8
-_WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 
 
 def calls_of(action: Mapping[str, Any], size: tuple[int, int]) -> str:
@@ -52,7 +49,7 @@ def calls_of(action: Mapping[str, Any], size: tuple[int, int]) -> str:
 def _calls(action: Mapping[str, Any], size: tuple[int, int]) -> Iterator[tuple[str, list[Value]]]:
     given: Mapping[str, Any] = action.get("arguments") or {}
     bid, place = _bid(action), action.get("point")
-    value = _text(given.get("value"))
+    value = as_text(given.get("value"))
     match action.get("name"):
         case "CLICK":
             yield ("click", [bid]) if bid else ("mouse_click", _point(place))
@@ -74,25 +71,25 @@ def _calls(action: Mapping[str, Any], size: tuple[int, int]) -> Iterator[tuple[s
         case "ENTER":
             yield from _press(bid, place, "Enter")
         case "PRESS":
-            yield from _press(bid, place, _text(given.get("key")))
+            yield from _press(bid, place, as_text(given.get("key")))
         case "KEYS":
             yield "keyboard_type", [value]
         case "SCROLL":
-            way = _WAYS.get(_text(given.get("direction")))
+            way = WAYS.get(as_text(given.get("direction")))
             if way is None:
                 raise NotDone("the direction is up, down, left or right")
             if bid:
                 yield "hover", [bid]
             elif place is not None:
                 yield "mouse_move", _point(place)
-            yield "scroll", [round(_SHARE * size[0] * way[0]), round(_SHARE * size[1] * way[1])]
+            yield "scroll", [round(SCROLLED * size[0] * way[0]), round(SCROLLED * size[1] * way[1])]
         case "SCROLL_BY":
             yield "scroll", _numbers(given.get("delta_x"), given.get("delta_y"))
         case "DRAG":
             end = _numbers(given.get("to_x"), given.get("to_y"))
             yield "mouse_drag_and_drop", [*_point(place or _middle(action.get("box"))), *end]
         case "GOTO":
-            address = _text(given.get("url"))
+            address = as_text(given.get("url"))
             if not address.lower().startswith(("http://", "https://")):
                 raise NotDone("an address begins with http:// or https://")
             if given.get("new_tab") is True:
@@ -112,14 +109,14 @@ def _calls(action: Mapping[str, Any], size: tuple[int, int]) -> Iterator[tuple[s
             (index,) = _numbers(given.get("index"))
             yield "tab_focus", [int(index)]
         case "WAIT":
-            (wait,) = _numbers(given.get("ms", 1000))
+            (wait,) = _numbers(given.get("ms", USUAL_WAIT_MS))
             yield "noop", [min(max(0, wait), LONGEST_WAIT_MS)]
         case "MESSAGE":
-            yield "send_msg_to_user", [_text(given.get("text"))]
+            yield "send_msg_to_user", [as_text(given.get("text"))]
         case "STOP":
-            yield "send_msg_to_user", [_text(given.get("answer"))]
+            yield "send_msg_to_user", [as_text(given.get("answer"))]
         case "INFEASIBLE":
-            yield "report_infeasible", [_text(given.get("reason"))]
+            yield "report_infeasible", [as_text(given.get("reason"))]
         case _:
             raise NotDone("there is no such action")
 
@@ -159,10 +156,6 @@ def _numbers(*given: Any) -> list[Any]:
         if isinstance(one, bool) or not isinstance(one, int | float) or not -FAR <= one <= FAR:
             raise NotDone("the action lacks a number")
     return [round(one, 2) for one in given]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 CORE = ("browsergym-core", "playwright")

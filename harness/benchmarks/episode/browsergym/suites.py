@@ -36,12 +36,7 @@ REWARDED = Scoring(
     (
         Measure("success", "Success", "episodes with a reward of 1", main=True),
         Measure(
-            "reward",
-            "Reward",
-            "the reward of the task",
-            binary=False,
-            averages=(),
-            in_tables=False,
+            "reward", "Reward", "the reward of the task", binary=False, averages=(), in_tables=False
         ),
         _STEPS,
     ),

@@ -295,13 +295,7 @@ def _has_line(board: Board, mark: str) -> bool:
     return any(all(board[field] == mark for field in line) for line in _LINES)
 
 
-SCRIPTS: Mapping[str, Script] = {
-    **FORMS,
-    **MAILS,
-    **PICTURES,
-    **POSTS,
-    "tic-tac-toe": move,
-}
+SCRIPTS: Mapping[str, Script] = {**FORMS, **MAILS, **PICTURES, **POSTS, "tic-tac-toe": move}
 """The solutions by task."""
 
 

@@ -47,7 +47,7 @@ def test_a_box_is_the_same_target_in_every_convention(
     target = target_of(stored(box, convention, size), convention, size)
     assert target.kind == "box"
     assert target.numbers == pytest.approx(box, abs=1e-9, rel=1e-12)
-    assert not {one.what for one in findings("a", Target("box", box), size)} & {"edge", "outside"}
+    assert not {*findings(Target("box", box), size)} & {"edge", "outside"}
 
 
 @given(boxes())
@@ -91,13 +91,13 @@ def test_what_is_no_box_of_a_convention_is_an_error(
     ],
 )
 def test_what_is_unusual_about_a_target(box: tuple[float, ...], found: list[str]) -> None:
-    assert [one.what for one in findings("a", Target("box", box), (200, 100))] == found
+    assert [*findings(Target("box", box), (200, 100))] == found
 
 
 def test_nothing_is_unusual_about_what_is_absent_and_polygons_may_leave_the_picture() -> None:
-    assert not list(findings("a", Target("absent"), (200, 100)))
+    assert not list(findings(Target("absent"), (200, 100)))
     outside = Target("polygon", (10, 10, 300, 20, 50, 60))
-    assert [one.what for one in findings("a", outside, (200, 100))] == ["outside"]
+    assert [*findings(outside, (200, 100))] == ["outside"]
 
 
 def test_pixels_are_told_from_shares_only_where_every_box_lies_within_one_pixel() -> None:

@@ -14,8 +14,9 @@ import pytest
 from PIL import Image, ImageChops
 
 from benchmarks.sample.trajectories import jpeg
+from benchmarks.sample.windows import Clickable, direction
 from harness.benchmarks import Items, benchmark, open_benchmark
-from harness.benchmarks.grounding.sample_pages import Clickable, direction, jpeg_rows
+from harness.benchmarks.sample_windows import jpeg_rows
 from harness.errors import DataError
 from harness.pictures import read_size
 
@@ -127,8 +128,8 @@ def windows() -> Iterator[tuple[bytes, bytes, int]]:
     for split in SPLITS:
         folder = whole.folder(None)  # type: ignore[attr-defined]
         whole.rows(folder, split)  # type: ignore[attr-defined]
-        for name, (cell, top) in list(folder.cells.items())[::20]:
-            yield folder.picture(name), folder.screenshots(cell), top
+        for name, (shots, window) in list(folder.windows.items())[::20]:
+            yield folder.picture(name), shots.pictures(shots.cells[window.row - 1]), window.top
 
 
 def test_windows_are_cut_out_without_loss() -> None:

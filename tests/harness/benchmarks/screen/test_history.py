@@ -10,7 +10,7 @@ import pytest
 
 import harness
 from harness.benchmarks import open_benchmark
-from parsers.screen.object_families import FAMILIES
+from parsers.screen.families import FAMILIES
 from tests.harness.commands.tool import at, call, isolate
 from tests.servers import Answer, Ask, WireServer
 

@@ -28,7 +28,7 @@ from harness.runs import open_run
 from parsers.actions import Action
 from parsers.records import Prediction, Scores, Status
 from parsers.screen import SCREEN, ScreenDetail
-from parsers.screen.object_families import FAMILIES
+from parsers.screen.families import FAMILIES
 from parsers.screen.rules import RULES as ALL_RULES
 from parsers.screen.rules import verdicts
 from reports.errors import classify_run
@@ -219,6 +219,15 @@ def test_own_steps_are_judged_by_rules_that_their_columns_allow(tmp_path: Path) 
     assert other.entries[0].detail.gold.action.point == (100.0, 50.0)
     # The file names the finger: its `down` shows what lies above.
     assert other.entries[1].detail.gold.action.arguments == {"direction": "up"}
+
+
+def test_own_steps_are_found_in_the_folder_below_as_other_data_are(tmp_path: Path) -> None:
+    alone = OwnSteps().open(data=mine(tmp_path / "a"))
+    assert OwnSteps().holds(tmp_path) and not OwnSteps().holds(tmp_path / "a" / "images")
+    assert OwnSteps().open(data=tmp_path).digest == alone.digest
+    mine(tmp_path / "b")
+    with pytest.raises(DataError, match=r"has a screen.toml in several folders \(a, b\): give one"):
+        OwnSteps().open(data=tmp_path)
 
 
 def test_the_name_of_a_picture_may_have_blanks(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from harness.runs import open_run
 from parsers.actions import Action
 from parsers.points.spelling import MOST
 from parsers.screen import Point, from_object
-from parsers.screen.families import Family
-from parsers.screen.object_families import FAMILIES
+from parsers.screen.families import FAMILIES
+from parsers.screen.family import Family
 from parsers.screen.spelling import spell_action
 from tests.harness.benchmarks.grounding._files import png, write
 from tests.harness.commands.tool import isolate

@@ -1,16 +1,13 @@
 """The screenshots of the recorded sample with their pages, and windows of them.
 
-The samples of places and of questions are made from these windows. What can be clicked in one is
-listed under unambiguous names. A window is cut from the JPEG without decoding it: its bytes are the
-same everywhere. A restart marker must follow every row of blocks, as in the screenshots of the
-sample: the rows are then independent (ISO/IEC 10918-1, E.1.4).
+The samples of places and of questions are made from these windows, and shipped as lines about them.
+What can be clicked in a window is listed under unambiguous names. Every choice is made by hash: the
+lines are the same on every machine.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
-import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,15 +17,11 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from harness.benchmarks.folders import Cell
+from harness.benchmarks.sample_windows import BLOCK_ROW, SIZE
 from harness.page import Candidate, Page, decode_candidates
 from harness.parquet import opened, small_columns
 from harness.pictures import read_size
 
-SIZE = (1280, 720)
-"""Width and height of a window."""
-BLOCK_ROW = 16
-"""Pixels in a row of blocks, with colours at half the resolution (4:2:0)."""
 LEAST_PX, MOST_WORDS = 8, 8
 """Smallest side of an element that is asked about, and most words of its name."""
 
@@ -73,14 +66,14 @@ class View:
 
     Attributes:
         id: site and beginning of the screenshot's digest.
-        where: file and row.
+        split, row: its place: the file, and the row in it from 1.
         height: of the screenshot, in pixels.
     """
 
     id: str
     website: str
-    where: str
-    cell: Cell
+    split: str
+    row: int
     digest: str
     height: int
     html: str
@@ -112,6 +105,10 @@ class View:
     def tops(self) -> range:
         """The rows of pixels at which windows begin."""
         return range(0, self.height - SIZE[1] + 1, BLOCK_ROW)
+
+    def line(self, top: int) -> dict[str, Any]:
+        """Return a line about the window that begins at `top` (`sample_windows.Window`)."""
+        return {"split": self.split, "row": self.row, "top": top}
 
     def box(self, element: Any) -> Box | None:
         return self.boxes.get(element.get("backend_node_id", ""))
@@ -150,7 +147,7 @@ def views(file: Path) -> Iterator[tuple[View, Mapping[str, Any]]]:
     """Yield the view of each row of a file with the row; rows with one screenshot share a view."""
     seen: dict[str, View] = {}
     with opened(file) as table:
-        for number, (group, offset, row) in enumerate(small_columns(table, _COLUMNS), start=1):
+        for number, (*_, row) in enumerate(small_columns(table, _COLUMNS), start=1):
             data = (row["screenshot"] or {}).get("bytes")
             size = read_size(data) if data else None
             if size is None or size.height < SIZE[1]:
@@ -159,8 +156,8 @@ def views(file: Path) -> Iterator[tuple[View, Mapping[str, Any]]]:
                 seen[size.digest] = View(
                     f"{row['website']}-{size.digest[:8]}",
                     row["website"],
-                    f"{file.name}, row {number}",
-                    Cell(file, group, offset),
+                    file.stem,
+                    number,
                     size.digest,
                     size.height,
                     row["cleaned_html"],
@@ -250,40 +247,3 @@ def _away(one: Clickable, other: Clickable) -> tuple[float, float]:
         gap += max(ahead, behind, 0.0) ** 2
         centres += (one.box[side] + one.box[side + 2] - other.box[side] - other.box[side + 2]) ** 2
     return gap, centres
-
-
-_RESTART = re.compile(rb"\xff[\xd0-\xd7]")
-_FRAMES, _SCAN, _INTERVAL = frozenset({0xC0, 0xC1}), 0xDA, 0xDD
-
-
-def jpeg_rows(data: bytes, top: int, height: int) -> bytes:
-    """Return the rows of pixels from `top` on, both numbers multiples of 16, as a JPEG.
-
-    Raises `ValueError` for a picture without such markers, or rows that it does not have.
-    """
-    if data[:2] != b"\xff\xd8" or top % BLOCK_ROW or height % BLOCK_ROW or height <= 0 or top < 0:
-        raise ValueError("no rows of a JPEG that could be cut out")
-    head, at, across, interval = bytearray(data), 2, 0, 0
-    while data[at + 1] != _SCAN:
-        (length,) = struct.unpack_from(">H", data, at + 2)
-        if data[at + 1] in _FRAMES:
-            whole, width = struct.unpack_from(">HH", data, at + 5)
-            if data[at + 11] != 0x22 or top + height > whole:
-                raise ValueError(f"no rows {top} to {top + height} in blocks of 16")
-            struct.pack_into(">H", head, at + 5, height)
-            across = -(-width // BLOCK_ROW)
-        elif data[at + 1] == _INTERVAL:
-            (interval,) = struct.unpack_from(">H", data, at + 4)
-        at += 2 + length
-    if not across or interval != across:
-        raise ValueError("no restart marker after every row of blocks")
-    (length,) = struct.unpack_from(">H", data, at + 2)
-    start = at + 2 + length
-    rows = _RESTART.split(data[start : data.rindex(b"\xff\xd9")])
-    first, count = top // BLOCK_ROW, height // BLOCK_ROW
-    band = bytearray()
-    for number, row in enumerate(rows[first : first + count]):
-        band += row
-        if number < count - 1:
-            band += bytes((0xFF, 0xD0 + number % 8))
-    return bytes(head[:start]) + bytes(band) + b"\xff\xd9"

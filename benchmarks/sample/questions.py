@@ -1,9 +1,7 @@
-"""The sample of questions: made from the recorded sample when it is opened.
+"""What `sample-questions` asks about windows of the recorded sample's screenshots.
 
-Each screenshot is cut to windows, and asked about what its page and its recording say: the main
-heading, the text in a box, the heading behind a click, the box of an element, a value next to its
-label, and a value that is on another page only. Every choice is made by hash, and windows are cut
-without decoding: items and pictures are the same on every machine.
+That is what their pages and recordings say: the main heading, the text in a box, the heading behind
+a click, the box of an element, a value next to its label, and one that is on another page only.
 """
 
 from __future__ import annotations
@@ -11,45 +9,18 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.folders import ParquetPictures
-from harness.benchmarks.grounding.sample_pages import (
-    SIZE,
-    Box,
-    View,
-    hash_of,
-    jpeg_rows,
-    outer,
-    shares_of,
-    text_of,
-    views,
-)
-from harness.benchmarks.question.folder import Pictures, Schema
-from harness.benchmarks.question.items import items_of
-from harness.benchmarks.question.own import QuestionItems, Questions
-from harness.benchmarks.question.rows import Read, Row
-from harness.benchmarks.sample import refuse_data
-from harness.data_files import DataFile, check_splits
+from benchmarks.sample.windows import Box, View, hash_of, outer, shares_of, text_of, views
 from harness.page import decode_candidates
 
+Row = dict[str, Any]
 OPTIONS = 4
 ELEMENT_EVERY, BOX_EVERY, ABSENT_EVERY = 3, 3, 3
 """Of screenshots, those whose text in a box, or whose box of an element is asked for; of values,
 those that are also asked for where they are not."""
-SCHEMA = Schema(
-    name="sample-questions",
-    metric="f1",
-    metric_of={"task": {"next-page": "choice", "which-box": "choice"}},
-    cells=["task"],
-    cluster="page",
-    no_answer="<no answer>",
-    box="xyxy-unit",
-)
 _MEANING = "Boxes are left, top, right, bottom, as shares of the picture's width and height."
 _WORDS = range(2, 11)
 _SAYS = re.compile(r"\w")
@@ -239,11 +210,10 @@ def _choice(
         yield from _row(view, task, top, question, [place], options=options, **more)
 
 
-def ready_of(file: Path) -> Iterator[tuple[str, Row]]:
-    """Yield the questions about a file of the recorded sample, each with its place in the file."""
+def lines(file: Path) -> Iterator[Row]:
+    """Yield the questions about the screenshots of a file of the recorded sample."""
     recorded = [*views(file)]
     shown = list(dict.fromkeys(view for view, _ in recorded))
-    screenshots = ParquetPictures("screenshot")
     made = (*headings(shown), *elements(shown), *next_pages(recorded), *which_boxes(shown))
     counts: dict[str, int] = defaultdict(int)
     for row in (*made, *short(shown)):
@@ -251,39 +221,4 @@ def ready_of(file: Path) -> Iterator[tuple[str, Row]]:
         id = f"{view.id}-{task}"
         counts[id] += 1
         id += f"-{counts[id]}" if counts[id] > 1 else ""
-        image = jpeg_rows(screenshots(view.cell), top, SIZE[1])
-        yield f", {view.where}", row | {"id": id, "image": image, "split": file.stem}
-
-
-@dataclass(frozen=True)
-class QuestionSample(QuestionItems):
-    """Questions about pages of made-up sites; scores do not measure a model's ability."""
-
-    name: str = "sample-questions"
-    splits: tuple[str, ...] = ("dev", "test")
-    default_splits: tuple[str, ...] = ("test",)
-    sizes: tuple[SplitSize, ...] = (SplitSize("dev", 22, 104), SplitSize("test", 38, 227))
-    origin = "package"
-
-    def holds(self, data: Path) -> bool:
-        return False
-
-    def _read(self, data: Path | None, splits: Sequence[str] | None) -> Questions:
-        """Refuse `data`."""
-        from harness.sample import files
-
-        refuse_data(self.name, data)
-        check_splits(splits, self.splits, self.name)
-        pictures = Pictures(Path())
-        rows: list[Read] = []
-        read: list[DataFile] = []
-        for split in splits or self.default_splits:
-            path = files()[split]
-            read.append(DataFile(path, None, path.name, path.stat().st_size))
-            rows += ready_of(path)
-        return Questions(
-            SCHEMA, list(items_of(rows, SCHEMA, pictures, self.name)), pictures, read, ""
-        )
-
-
-BENCHMARK = QuestionSample()
+        yield {**view.line(top), "item": {"id": id, **row}}
