@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from adapters.batches import BatchSettings
 from adapters.batches.contract import Deferrable, Deferring
 from adapters.catalog import MODELS
-from adapters.contract import Fatal, PictureSource
+from adapters.contract import Fatal
 from harness.batches.log import BatchLog
 from harness.errors import UserError
-from harness.planning.estimated_calls import EstimatedCall, preflight_calls
+from harness.planning.estimated_calls import EstimatedCall
 from harness.planning.model import options_of
 from harness.planning.plan import Plan
 from harness.planning.tier_table import Traffic, Wave
 from harness.printing import say
-from harness.runs import RunDirectory, open_run
-from harness.runs.files import CALLS, read_records
-from harness.runs.on_record import CallHead
+from harness.runs import open_run
 from harness.settings import EPISODES, Settings
 from harness.tables import Column, Grid, counted, render, rows_of
-
-if TYPE_CHECKING:
-    from harness.batches.passes import Passes
 
 WAVE_HOURS = 24
 MANY_WAVES = 3
@@ -48,39 +42,6 @@ def check(settings: Settings, lacks: Container[str]) -> None:
             "--no-preflight: without the first call, a mistake comes back after a day on every "
             "request of a batch; leave it out"
         )
-
-
-def open_batches(
-    plan: Plan,
-    directory: RunDirectory,
-    pictures: PictureSource,
-    ready: Callable[[], Awaitable[None]],
-    say: Callable[[str], None],
-) -> Passes | None:
-    """Return the passes of a session that sends batches, or finds some of an earlier one.
-
-    `ready` is called once before the first request is put into a batch. Returns None for other
-    sessions. Raises `UserError` for a model that is not asked so.
-    """
-    from harness.batches.lane import Spool
-    from harness.batches.passes import Passes, deferring_of
-    from harness.batches.remote import Remote
-
-    async def nothing() -> None:
-        return None
-
-    log, spools = BatchLog.open(directory.path), "batch" in plan.settings.tier
-    if not spools and not log.live:
-        return None
-    deferring = deferring_of(plan.model.adapter, plan.model.info.name, directory.path)
-    heads = read_records(directory.path / CALLS, CallHead) if log.live else ()
-    recorded = {head.id for head in heads}
-    first = max((case.cost or 0.0 for case in preflight_calls(plan)), default=0.0)
-    if not deferring.preflights:
-        ready, first = nothing, 0.0
-    spool = Spool(deferring, log, pictures, spools, recorded, ready, first)
-    queued = BatchSettings.of(plan.settings).queue_tokens or deferring.limits.queued_tokens
-    return Passes(plan, directory, spool, Remote(deferring, log, spool, say, queued), say)
 
 
 def planned(plan: Plan) -> Deferring:
@@ -172,7 +133,7 @@ def batches(run: Path, cancel: bool) -> int:
     say(render(Grid("", columns, rows_of(rows)), note="").rstrip("\n"))
     if opened.waiting is None:
         return 0
-    unsent = any(pack.is_unsent for pack in log.live)
+    unsent = bool(log.at("unsent"))
     to_do = "send what is not sent, and to take" if unsent else "take"
     say(f"waiting: {opened.waiting}. Start the run again to {to_do} what has been answered.")
     return 3
