@@ -34,8 +34,7 @@ _NEW = 0
 
 @dataclass(slots=True)
 class _Sent:
-    """A request in pack `n`. `is_held`: its highest cost is set aside. `offset`: of its result, in
-    bytes; None without one."""
+    """A request in pack `n`; whether its highest cost is set aside; the offset of its result."""
 
     call: PackedCall
     n: int
@@ -52,8 +51,8 @@ class Spool:
     recorded: the ids of the calls on record when the session began.
     ready: called once before the first request is put into a pack.
     first: the most that this costs, in US dollars.
-    full: why no further call can be paid for; None as long as there is money.
-    wanted: the most that the call would have cost, in US dollars.
+    full, wanted: why no further call can be paid for, None as long as there is money; the most that
+        the call would have cost, in US dollars.
     fatal: what the provider says that would be said of every call.
     again: failed requests by id.
     failed: why, for those of the last pass.
@@ -171,15 +170,9 @@ class Spool:
             self.budget.release(upper, 0.0)
         limits, size = self.deferring.limits, len(line.data)
         if size >= limits.bytes:
-            raise Fatal(
-                f"a request of {size / 1e6:.0f} MB is more than a batch may have: "
-                "send smaller pictures (--adapter-option max_pixels=N)"
-            )
-        if (new := self._new) is not None and (
-            len(new.calls) >= limits.requests
-            or new.bytes + size + 1 > limits.bytes
-            or (limits.queued_tokens and new.tokens + tokens > limits.queued_tokens // 2)
-        ):
+            too_large = f"a request of {size / 1e6:.0f} MB is more than a batch may have"
+            raise Fatal(f"{too_large}: send smaller pictures (--adapter-option max_pixels=N)")
+        if self._new is not None and not self._new.has_room(limits, size, tokens):
             self.seal()
         unit_id, repeat = request.unit_id, request.repeat
         call = PackedCall(id, unit_id, repeat, call=request.id, upper=upper, sent=dict(line.sent))
@@ -219,8 +212,9 @@ class Spool:
                 sent.offset = offset
             else:
                 strange += 1
-        fault = Fault("server", f"the provider returned nothing for it ({pack.status or 'ended'})")
-        is_free = pack.unbilled and not strange and not pack.unread
+        status, unbilled = (pack.batch.status, pack.batch.unbilled) if pack.batch else ("", False)
+        fault = Fault("server", f"the provider returned nothing for it ({status or 'ended'})")
+        is_free = unbilled and not strange and not pack.unread
         for id in self._left(pack):
             if not self._has_result(id):
                 self._fail(id, fault, 0.0 if is_free else None)

@@ -125,8 +125,8 @@ def batches(run: Path, cancel: bool) -> int:
             f"{pack.bytes / 1e6:,.1f}",
             f"${pack.upper:,.4f}",
             _time(pack.created_at),
-            _time(pack.expires_at),
-            pack.id or "–",
+            _time(pack.batch.expires_at if pack.batch else None),
+            pack.batch.id if pack.batch else "–",
         )
         for pack in log.packs.values()
     ]

@@ -17,13 +17,14 @@ import math
 import os
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from adapters.batches.contract import PackLimits, RemoteBatch
 from adapters.contract import Request
 from harness.errors import RunError
 from harness.runs import StepKey
@@ -42,15 +43,6 @@ HALF = 20
 """Hexadecimal digits of each hash in the id of a request."""
 NEW = "new"
 _OURS = {"ids.jsonl", "ids.jsonl.new", "requests.jsonl", "results.jsonl", "results.jsonl.new"}
-NOT_CREATED: Mapping[str, Any] = {
-    "id": "",
-    "created_at": None,
-    "expires_at": None,
-    "ended": False,
-    "status": "",
-    "where": (),
-}
-"""The fields of a pack that has no batch."""
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -76,11 +68,9 @@ class Pack(PackHead, kw_only=True, omit_defaults=True):
     bytes, tokens: size of the requests.
     file: the provider's name of the uploaded requests; None before they are uploaded.
     creating_at: when the provider was asked for a batch; None before that.
-    id: of the provider's batch, "" before it is known.
+    created_at: when it answered.
+    batch: the provider's word on its batch, as last known; None before there is one.
     found: whether the batch was found by what is known of it, and may be a stranger's.
-    status, where: of the batch, and what its results are fetched from, as last known.
-    answered, failed: requests of the batch, as last known.
-    unbilled: whether requests without a result cost nothing.
     unread: how often what the provider says of it could not be read, since it was created or ended.
     strangers: ids of batches that were taken for its own, and are not.
     again: the requests that are sent anew, by id.
@@ -93,16 +83,9 @@ class Pack(PackHead, kw_only=True, omit_defaults=True):
     tokens: int
     file: str | None = None
     creating_at: float | None = None
-    id: str = ""
     created_at: float | None = None
-    expires_at: float | None = None
+    batch: RemoteBatch | None = None
     found: bool = False
-    ended: bool = False
-    status: str = ""
-    where: tuple[str, ...] = ()
-    answered: int = 0
-    failed: int = 0
-    unbilled: bool = False
     unread: int = 0
     strangers: tuple[str, ...] = ()
     again: dict[str, Again] = msgspec.field(default_factory=dict)
@@ -122,7 +105,7 @@ class Pack(PackHead, kw_only=True, omit_defaults=True):
     def state(self) -> str:
         """Its state in words."""
         if self.stage == "open":
-            return (self.status or "open") if self.id else "being created"
+            return (self.batch.status or "open") if self.batch else "being created"
         ended = "dropped" if self.event == "dropped" else "on record"
         return {"unsent": "not sent", "fetched": "fetched", "over": ended}[self.stage]
 
@@ -259,6 +242,15 @@ class NewPack:
         self.calls[call.id] = call
         self.bytes += len(line) + 1
         self.tokens += tokens
+
+    def has_room(self, limits: PackLimits, size: int, tokens: int) -> bool:
+        """Return whether a request of so many bytes and tokens fits in."""
+        most = limits.queued_tokens
+        return (
+            len(self.calls) < limits.requests
+            and self.bytes + size + 1 <= limits.bytes
+            and (not most or self.tokens + tokens <= most // 2)
+        )
 
     def seal(self) -> int:
         """Put the pack among those that are to be sent. Returns its number. Raises `RunError`,

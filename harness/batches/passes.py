@@ -166,15 +166,16 @@ class Passes:
 def _standing(spool: Spool) -> str:
     """Describe the packs of a run that are not over."""
     live, now, budget = spool.log.live, time.time(), spool.budget
-    total, answered = sum(pack.requests for pack in live), sum(pack.answered for pack in live)
+    batches = [pack.batch for pack in live if pack.batch]
+    total, answered = sum(pack.requests for pack in live), sum(one.answered for one in batches)
     parts = [f"{counted(len(live), 'batch', 'batches')}, {answered:,} of {total:,} answered"]
-    if failed := sum(pack.failed for pack in live):
+    if failed := sum(one.failed for one in batches):
         parts.append(f"{failed:,} to ask again")
     if unsent := len(spool.log.at("unsent")):
         parts.append(f"{unsent} not sent yet")
     if created := [pack.created_at for pack in live if pack.created_at]:
         parts.append(f"oldest {span(now - min(created))}")
-    if expires := [pack.expires_at for pack in live if pack.expires_at]:
+    if expires := [one.expires_at for one in batches if one.expires_at]:
         parts.append(f"expires in {span(min(expires) - now)}")
     return ", ".join([*parts, f"${budget.spent:.2f} spent", f"${budget.held:.2f} reserved"])
 

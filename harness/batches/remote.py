@@ -20,7 +20,7 @@ from typing import TypeVar
 from adapters.batches.contract import Gone, QueueFull, RemoteBatch, Torn
 from adapters.contract import Fatal, Fault
 from harness.batches.lane import Spool
-from harness.batches.log import NOT_CREATED, Pack
+from harness.batches.log import Pack
 from harness.printing import printable
 from harness.runs.files import sync_folder, write_error
 from harness.tables import counted
@@ -70,10 +70,10 @@ class Remote:
                 if pack.stage == "fetched":
                     came |= self._take(pack)
                     continue
-                if not pack.id:
+                if pack.batch is None:
                     came |= await self._search(pack)
-                if pack.stage == "open" and pack.id:
-                    came |= await self._look_at(pack)
+                if pack.stage == "open" and pack.batch is not None:
+                    came |= await self._look_at(pack, pack.batch)
             except Fault as fault:
                 self.failed = fault
                 self._tell(pack, f"{fault}; it is looked at again later")
@@ -85,7 +85,7 @@ class Remote:
         Raises `Fatal`, `RunError`.
         """
         for pack in self.log.at("unsent"):
-            open = [one for one in self.log.at("open") if not one.ended]
+            open = [one for one in self.log.at("open") if not (one.batch and one.batch.ended)]
             queued = sum(one.tokens for one in open) + pack.tokens
             is_over = open and self.queued_tokens is not None and queued > self.queued_tokens
             if is_over or len(open) >= self.deferring.limits.open:
@@ -104,15 +104,14 @@ class Remote:
         """Note that all that came back is on record, and delete it. Raises `RunError`."""
         for pack in self.log.at("fetched"):
             if unread := self.spool.give_up(pack, "not read"):
-                replies = counted(unread, "reply", "replies")
-                self._tell(
-                    pack,
-                    f"{replies} came too late for steps that had ended; what they may have cost at "
-                    "most counts as spent",
+                late = (
+                    f"{counted(unread, 'reply', 'replies')} came too late for steps that had ended"
                 )
+                self._tell(pack, f"{late}; what they may have cost at most counts as spent")
             # Only tidiness: the provider deletes its files some time later anyway.
             with contextlib.suppress(Fault):
-                await self.deferring.clean(_ended(pack), pack.file or "")
+                if pack.batch is not None:
+                    await self.deferring.clean(pack.batch, pack.file or "")
             self._end(pack, "drained")
         # Starting the run again allows failed calls as many attempts as at first; so does a pass.
         self.spool.failed.clear()
@@ -129,8 +128,8 @@ class Remote:
     async def cancel(self) -> None:
         """Have all batches end soon, and forget what was not sent yet. Raises `Fatal`."""
         for pack in self.log.live:
-            if pack.id and not pack.ended:
-                await self._patiently(partial(self.deferring.cancel, pack.id))
+            if pack.batch is not None and not pack.batch.ended:
+                await self._patiently(partial(self.deferring.cancel, pack.batch.id))
         self.withdraw()
 
     def withdraw(self) -> None:
@@ -166,13 +165,14 @@ class Remote:
             self.log.remove(pack.n, "requests")
 
     def _created(self, pack: Pack, batch: RemoteBatch, found: bool = False) -> None:
-        times = {"created_at": time.time(), "expires_at": batch.expires_at}
-        self.log.note(pack.n, "created", id=batch.id, found=found, unread=0, **times)
+        # Whether it has ended, and how, its next look says.
+        about = {"batch": replace(batch, ended=False), "found": found, "unread": 0}
+        self.log.note(pack.n, "created", created_at=time.time(), **about)
 
     def _refused(self, pack: Pack, why: str) -> None:
         # An upload may be gone when it is needed again.
-        before = {**NOT_CREATED, "creating_at": None, "file": None, "unread": 0}
-        self.log.note(pack.n, "refused", why=why, **before)
+        before = dict.fromkeys(("creating_at", "created_at", "file", "batch"))
+        self.log.note(pack.n, "refused", why=why, unread=0, **before)
 
     async def _search(self, pack: Pack) -> bool:
         """Find out whether a batch was created when the session before ended.
@@ -182,7 +182,9 @@ class Remote:
         provider's answer to its creation could not be read.
         """
         since = pack.creating_at or 0.0
-        known = [id for one in self.log.packs.values() for id in (one.id, *one.strangers) if id]
+        packs = self.log.packs.values()
+        known = [one.batch.id for one in packs if one.batch]
+        known += [id for one in packs for id in one.strangers]
         is_late = time.time() - since >= GRACE_S
         try:
             batch = await self._patiently(
@@ -206,41 +208,34 @@ class Remote:
 
     # A pack on its way back.
 
-    async def _look_at(self, pack: Pack) -> bool:
+    async def _look_at(self, pack: Pack, batch: RemoteBatch) -> bool:
         try:
-            if not pack.ended and not await self._has_ended(pack):
-                return False
-            await self._fetch(pack)
+            if not batch.ended:
+                pack.batch = batch = await self._poll(pack, batch)
+                if not batch.ended:
+                    return False
+                if batch.full:
+                    self._refused(pack, batch.error)
+                    self._narrow(pack, QueueFull("rate_limit", batch.error))
+                    return False
+                self.log.note(pack.n, "ended", unread=0)
+                if batch.error:
+                    failed = Fatal(f"batch {pack.n} failed: {printable(batch.error)}")
+                    self.spool.fatal = self.spool.fatal or failed
+            await self._fetch(pack, batch)
         except Gone as gone:
             return self._lose(pack, gone)
         if pack.found and self.spool.is_foreign(pack):
             # It is left alone, and the pack's own is searched for again.
-            self._tell(pack, f"{pack.id} is not of this run, and is left as it is")
-            strangers = (*pack.strangers, pack.id)
-            self.log.note(pack.n, "released", strangers=strangers, **NOT_CREATED)
+            self._tell(pack, f"{batch.id} is not of this run, and is left as it is")
+            strangers = (*pack.strangers, batch.id)
+            self.log.note(pack.n, "released", strangers=strangers, created_at=None, batch=None)
             self.log.remove(pack.n, "results")
             return False
         self.log.note(pack.n, "fetched")
         return self._take(pack)
 
-    async def _has_ended(self, pack: Pack) -> bool:
-        batch = await self._poll(pack)
-        pack.status, pack.answered, pack.failed = batch.status, batch.answered, batch.failed
-        pack.expires_at = batch.expires_at or pack.expires_at
-        if not batch.ended:
-            return False
-        if batch.full:
-            self._refused(pack, batch.error)
-            self._narrow(pack, QueueFull("rate_limit", batch.error))
-            return False
-        found = {"where": batch.where, "unbilled": batch.unbilled, "why": batch.error}
-        self.log.note(pack.n, "ended", ended=True, unread=0, **found)
-        if batch.error:
-            failed = Fatal(f"batch {pack.n} failed: {printable(batch.error)}")
-            self.spool.fatal = self.spool.fatal or failed
-        return True
-
-    async def _poll(self, pack: Pack) -> RemoteBatch:
+    async def _poll(self, pack: Pack, batch: RemoteBatch) -> RemoteBatch:
         """Ask how a batch is doing.
 
         After `UNREAD_LOOKS` looks at one whose state cannot be read, or that has not ended a day
@@ -249,16 +244,16 @@ class Remote:
         """
         known: RemoteBatch | None = None
         is_asked = self.deferring.told(self.log.file(pack.n, "requests")) is None
-        ends = pack.expires_at or (pack.created_at or time.time()) + LIFE_S
+        ends = batch.expires_at or (pack.created_at or time.time()) + LIFE_S
 
         async def look() -> RemoteBatch:
             nonlocal known
-            known = batch = await self.deferring.poll(pack.id)
-            if batch.unread:
-                raise Fault("malformed", f"{' and '.join(batch.unread)} cannot be read")
-            if is_asked and not batch.ended and time.time() > ends + OVERDUE_S:
-                raise Fault("malformed", f"it is '{batch.status}' long after it should have ended")
-            return batch
+            known = now = await self.deferring.poll(batch.id)
+            if now.unread:
+                raise Fault("malformed", f"{' and '.join(now.unread)} cannot be read")
+            if is_asked and not now.ended and time.time() > ends + OVERDUE_S:
+                raise Fault("malformed", f"it is '{now.status}' long after it should have ended")
+            return replace(now, expires_at=now.expires_at or batch.expires_at)
 
         try:
             return await self._patiently(look)
@@ -268,10 +263,10 @@ class Remote:
             if known is not None and known.where:
                 return replace(known, ended=True, unbilled=False)
             with contextlib.suppress(Fault, Fatal):
-                await self.deferring.cancel(pack.id)
+                await self.deferring.cancel(batch.id)
             raise Gone("malformed", str(fault)) from fault
 
-    async def _fetch(self, pack: Pack) -> None:
+    async def _fetch(self, pack: Pack, batch: RemoteBatch) -> None:
         """Fetch the results of a batch.
 
         Of results that break off, the whole lines are taken: at once if the provider has no more,
@@ -283,7 +278,7 @@ class Remote:
         async def download() -> None:
             with new.open("wb") as file:
                 try:
-                    async for line in self.deferring.fetch(_ended(pack)):
+                    async for line in self.deferring.fetch(batch):
                         file.write(line.rstrip(b"\r\n") + b"\n")
                 finally:
                     file.flush()
@@ -334,11 +329,8 @@ class Remote:
 
     def _lose(self, pack: Pack, fault: Fault) -> bool:
         self.spool.give_up(pack, Fault("server", str(fault)))
-        self._tell(
-            pack,
-            f"{fault}; its {pack.requests:,} requests may have cost up to ${pack.upper:.2f} and "
-            "are sent again",
-        )
+        most = f"${pack.upper:.2f} and are sent again"
+        self._tell(pack, f"{fault}; its {pack.requests:,} requests may have cost up to {most}")
         self._end(pack, "dropped", str(fault))
         return True
 
@@ -352,8 +344,3 @@ class Remote:
 
     def _tell(self, pack: Pack, words: str) -> None:
         self.notice(f"batch {pack.n}: {printable(words)}")
-
-
-def _ended(pack: Pack) -> RemoteBatch:
-    """Return the batch of a pack that has ended."""
-    return RemoteBatch(pack.id, pack.status, True, where=pack.where)
