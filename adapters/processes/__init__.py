@@ -15,7 +15,6 @@ how.
 
     __init__.py   `Child`: a child, which one thread asks at a time; `Pool`: children that are
                   started when needed, and again when they have ended
-    exchange.py   `Exchange`: a child that is asked many things at once
     keeper.py     `Program`: another program, with all that it starts, for as long as it is needed
     child.py      runs in a child
     launcher.py   becomes a program that ends with its parent
