@@ -168,13 +168,9 @@ class Deferring(ABC):
         ValueError if it has neither."""
 
     async def upload(self, token: str, path: Path) -> str:
-        """Send the lines in a file, to be found by the token. Returns the provider's name of them,
-        "" where they are sent by `create`. Raises `QueueFull`, `Fault`, `Fatal`."""
+        """Send the lines in a file, unless the provider has some with this token. Returns its name
+        of them, "" where they are sent by `create`. Raises `QueueFull`, `Fault`, `Fatal`."""
         return ""
-
-    async def find_upload(self, token: str) -> str | None:
-        """Return the provider's name of lines that were sent before, None if it has none."""
-        return None
 
     @abstractmethod
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:

@@ -93,6 +93,11 @@ class GoogleBatches(HostedBatches):
     async def upload(self, token: str, path: Path) -> str:
         from google.genai.types import HttpOptions, UploadFileConfig
 
+        async for page in self._pages("files", "files", pageSize=100):
+            for known in page:
+                name, sound = known.text("name"), known.text("state") != "FAILED"
+                if known.text("displayName") == token and sound and is_id(name):
+                    return name
         # The address that the server gives for the pieces is moved to the base URL.
         about = UploadFileConfig(
             display_name=token,
@@ -111,14 +116,6 @@ class GoogleBatches(HostedBatches):
             return file.name or ""
 
         return checked_id(await self._made(sent()))
-
-    async def find_upload(self, token: str) -> str | None:
-        async for page in self._pages("files", "files", pageSize=100):
-            for file in page:
-                name, sound = file.text("name"), file.text("state") != "FAILED"
-                if file.text("displayName") == token and sound and is_id(name):
-                    return name
-        return None
 
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         batch = {"displayName": token, "inputConfig": {"fileName": uploaded}}

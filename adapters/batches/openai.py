@@ -68,22 +68,18 @@ class OpenAIBatches(ChatLines, HostedBatches):
     address = "/batches/"
 
     async def upload(self, token: str, path: Path) -> str:
+        name = f"{token}.jsonl"
+        listed = self._pages("/files", purpose="batch", limit=1000, order="desc")
+        async for page in listed:
+            for known in page:
+                if known.text("filename") == name and is_id(known.text("id")):
+                    return known.text("id")
         # An open file is sent in pieces; a path would be read as a whole.
         with path.open("rb") as file:
             made = self._client.files.with_raw_response.create(
-                file=(_file_name(token), file, "application/jsonl"),
-                purpose="batch",
-                timeout=UPLOAD_S,
+                file=(name, file, "application/jsonl"), purpose="batch", timeout=UPLOAD_S
             )
             return checked_id((await self._ask(made)).text("id"))
-
-    async def find_upload(self, token: str) -> str | None:
-        listed = self._pages("/files", purpose="batch", limit=1000, order="desc")
-        async for page in listed:
-            for file in page:
-                if file.text("filename") == _file_name(token) and is_id(file.text("id")):
-                    return file.text("id")
-        return None
 
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         body = {
@@ -145,10 +141,6 @@ class OpenAIBatches(ChatLines, HostedBatches):
             unbilled=status in {"failed", "expired", "cancelled"},
             unread=tuple(sorted(unread)),
         )
-
-
-def _file_name(token: str) -> str:
-    return f"{token}.jsonl"
 
 
 def _words(error: Fields) -> str:

@@ -142,12 +142,10 @@ class Remote:
     async def _send(self, pack: Pack) -> None:
         path = self.log.file(pack.n, "requests")
         if not pack.file:
-            name = await self._patiently(lambda: self.deferring.find_upload(pack.token))
-            if name is None and not path.exists():
+            if not path.exists():
                 self._withdraw(pack, "its requests are gone")
                 return
-            if name is None:
-                name = await self._patiently(lambda: self.deferring.upload(pack.token, path))
+            name = await self._patiently(lambda: self.deferring.upload(pack.token, path))
             self.log.note(pack.n, "uploaded", file=name)
         self.log.note(pack.n, "creating", creating_at=time.time())
         try:
