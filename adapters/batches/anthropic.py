@@ -7,13 +7,13 @@ and anthropic 2.12, November 2026.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 
 import msgspec
 
-from adapters.batches.contract import Fields, Gone, PackLimits, RemoteBatch, Said
-from adapters.batches.hosted import UPLOAD_S, SdkLines, checked_id, is_id, over, seconds_of
+from adapters.batches.contract import Fields, Gone, PackLimits, RemoteBatch
+from adapters.batches.hosted import UPLOAD_S, HostedBatches, checked_id, is_id, seconds_of
 from adapters.checks import read_json
 from adapters.contract import FaultKind
 from adapters.faults import Failure
@@ -38,51 +38,53 @@ STATUS = {
 """HTTP statuses of errors by their type; every other is the server's own."""
 
 
-class _Said(msgspec.Struct):
+class _Result(msgspec.Struct):
     type: str
     message: object = None
     error: object = None
 
 
 class _Line(msgspec.Struct):
-    custom_id: str
-    result: _Said
+    result: _Result
 
 
-class AnthropicBatches(SdkLines):
+class AnthropicBatches(HostedBatches):
     """One model in Anthropic's batches, by an `AsyncAnthropic`."""
 
     limits = LIMITS
     address = f"{PATH}/"
+    after = "after_id"
 
     def _wrapped(self, id: bytes, body: bytes) -> bytes:
         return b'{"custom_id":"%b","params":%b}' % (id, body)
 
-    def _said(self, line: bytes) -> Said:
+    def _said(self, line: bytes) -> tuple[object, Mapping[str, str]] | Failure:
         result = read_json(line, _Line).result
         if result.type == "succeeded":
-            return Said(result.message)
+            return result.message, {}
         if result.type == "errored":
             error = result.error if isinstance(result.error, dict) else {}
             status = STATUS.get(Fields(error).inner("error").text("type"), 500)
-            return Said(failure=self._adapter.failed(status, result.error))
+            return self._adapter.failed(status, result.error)
         if result.type not in {"expired", "canceled"}:
             raise ValueError(f"a result of type '{result.type[:40]}'")
         kind: FaultKind = "timeout" if result.type == "expired" else "server"
-        return Said(failure=Failure(f"the request ended as '{result.type[:40]}'", kind=kind))
+        return Failure(f"the request ended as '{result.type[:40]}'", kind=kind)
 
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         # The API is not documented to take a body without its length.
-        options = {"headers": {"Content-Length": str(_length(path))}, "timeout": UPLOAD_S}
-        made = self._call("post", PATH, content=_body(path), options=options)
-        return await self._begun(made)
+        headers = {"Content-Length": str(_length(path))}
+        batch = await self._ask(
+            self._call("post", PATH, content=_body(path), headers=headers, timeout=UPLOAD_S)
+        )
+        return self._batch(batch, checked_id(batch.text("id")))
 
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
     ) -> RemoteBatch | None:
         found: RemoteBatch | None = None
         earliest = since - CLOCKS_S
-        async for page in self._pages(PATH, "after_id", limit=100):
+        async for page in self._pages(PATH, limit=100):
             for batch in page:
                 begun, id = seconds_of(batch.text("created_at")), batch.text("id")
                 if begun is None or begun < earliest or not is_id(id) or id in known:
@@ -101,19 +103,19 @@ class AnthropicBatches(SdkLines):
         if not batch.where:
             raise Gone("server", f"{self._adapter.speaker} keeps no results of {batch.id}")
         # Not from `results_url`: the key goes to no address that a server names.
-        async for line in self._content(f"{PATH}/{checked_id(batch.id)}/results"):
+        path = f"{self.address}{checked_id(batch.id)}/results"
+        async for line in self._lines(path, headers={"Accept": "application/binary"}):
             yield line
 
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
-        await self._unless_over(self._call("delete", self.address + checked_id(batch.id)))
+        await self._unless_over("delete", self.address + checked_id(batch.id))
 
     def _batch(self, batch: Fields, id: str) -> RemoteBatch:
         counts, expires_at = batch.inner("request_counts"), seconds_of(batch.text("expires_at"))
         status, answered = batch.text("processing_status"), counts.count("succeeded")
         failed = sum(map(counts.count, ("errored", "canceled", "expired")))
         ended = status == "ended" or (
-            status not in RUNNING
-            and (bool(batch.text("ended_at") or batch.text("results_url")) or over(expires_at))
+            status not in RUNNING and bool(batch.text("ended_at") or batch.text("results_url"))
         )
         return RemoteBatch(
             id=id,
@@ -128,13 +130,12 @@ class AnthropicBatches(SdkLines):
         )
 
 
-def _length(path: Path) -> int:
-    with path.open("rb") as file:
-        lines = sum(len(line.rstrip(b"\n")) + 1 for line in file)
-    return len(_HEAD) + lines - 1 + len(_TAIL)
-
-
 _HEAD, _TAIL = b'{"requests":[', b"]}"
+
+
+def _length(path: Path) -> int:
+    # A comma takes the place of every line break but the last.
+    return len(_HEAD) + path.stat().st_size - 1 + len(_TAIL)
 
 
 async def _body(path: Path) -> AsyncIterator[bytes]:

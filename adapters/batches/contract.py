@@ -66,11 +66,8 @@ class PackLimits:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One request as a line of a batch.
-
-    data: JSON in one line, without a line break.
-    sent: the parameters in it, for `Reply.sent`.
-    """
+    """One request as a line of a batch: JSON without a line break, and the parameters in it, for
+    `Reply.sent`."""
 
     data: bytes
     sent: Mapping[str, object] = field(default_factory=dict)
@@ -106,41 +103,74 @@ class RemoteBatch:
 
 
 class Deferring(ABC):
-    """Batches for one model of a provider.
+    """Batches for one model of a provider, whose adapter writes bodies and reads replies.
 
     limits: of a batch.
     preflights: whether the model can be asked one thing at once, before much is sent.
+    id_field: the field of a line of results that holds the id of its request.
     """
 
     limits: PackLimits
     preflights: bool = True
+    id_field: ClassVar[str] = "custom_id"
 
-    @abstractmethod
+    def __init__(self, adapter: ApiAdapter) -> None:
+        self._adapter = adapter
+
     async def line(self, id: str, request: Request, pictures: PictureSource) -> Line:
         """Return the body of the ordinary call as a line, but for cache marks and tier. Raises
         `Fatal`."""
+        body, sent = await self._adapter.body(_unmarked(request), pictures)
+        return Line(self._wrapped(id.encode(), body), sent)
 
-    @abstractmethod
     def id_of(self, line: bytes) -> str:
         """Return the id in a line of results, whatever else is in it. Raises ValueError without
         one."""
+        id = Fields.of(line).text(self.id_field)
+        if not 0 < len(id) <= MAX_ID:
+            raise ValueError(f"no id in {self.id_field}")
+        return id
 
-    @abstractmethod
     def read(self, line: bytes, request: Request, sent: Mapping[str, object]) -> Outcome:
         """Read a line of results, given the parameters sent.
 
         A `Fault` of kind `malformed` and ValueError mean an answer that cannot be read, which may
         have been billed; other faults are the provider's word that the request failed.
         """
+        said, parameters, adapter = self._said(line), dict(sent), self._adapter
+        if isinstance(said, Failure):
+            adapter.note(request)
+            # A batch has no streams to try next.
+            verdict = adapter.verdict(said, {**adapter.streaming, **parameters})
+            if verdict is None:
+                return Relearned(adapter.clean(said.message))
+            if isinstance(verdict, Finish):
+                return adapter.ended(verdict, said, parameters)
+            return verdict
+        plain, headers = said
+        try:
+            answer: Any = convert_to(plain, adapter.answers)
+            return adapter.read(_unmarked(request), answer, headers, parameters)
+        except (Fault, Fatal) as error:
+            return error
+        except (ValueError, msgspec.ValidationError) as error:
+            begins = repr(plain)[:400]
+            line_of = adapter.clean(f"reply cannot be read ({error}; it begins {begins})")
+            return Fault("malformed", f"{adapter.speaker}: {line_of}")
+
+    @abstractmethod
+    def _wrapped(self, id: bytes, body: bytes) -> bytes:
+        """Return a line of requests, of the body of one."""
+
+    @abstractmethod
+    def _said(self, line: bytes) -> tuple[object, Mapping[str, str]] | Failure:
+        """Return the answer in a line of results and its headers, or why there is none. Raises
+        ValueError if it has neither."""
 
     async def upload(self, token: str, path: Path) -> str:
-        """Send the lines in a file, to be found by the token. Returns the provider's name of them,
-        "" where they are sent by `create`. Raises `QueueFull`, `Fault`, `Fatal`."""
+        """Send the lines in a file, unless the provider has some with this token. Returns its name
+        of them, "" where they are sent by `create`. Raises `QueueFull`, `Fault`, `Fatal`."""
         return ""
-
-    async def find_upload(self, token: str) -> str | None:
-        """Return the provider's name of lines that were sent before, None if it has none."""
-        return None
 
     @abstractmethod
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
@@ -192,67 +222,6 @@ class Deferrable(Protocol):
         folder: where the files of lines lie that `upload` and `create` are given.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A line of results: an answer as plain JSON, with the headers that it came with, or a
-    failure."""
-
-    answer: object = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    failure: Failure | None = None
-
-
-class Lines(Deferring):
-    """Requests to one adapter as lines; a subclass knows their form.
-
-    id_field: the field of a line of results that holds the id of its request.
-    """
-
-    id_field: ClassVar[str] = "custom_id"
-
-    def __init__(self, adapter: ApiAdapter) -> None:
-        self._adapter = adapter
-
-    async def line(self, id: str, request: Request, pictures: PictureSource) -> Line:
-        body, sent = await self._adapter.body(_unmarked(request), pictures)
-        return Line(self._wrapped(id.encode(), body), sent)
-
-    def id_of(self, line: bytes) -> str:
-        id = Fields.of(line).text(self.id_field)
-        if not 0 < len(id) <= MAX_ID:
-            raise ValueError(f"no id in {self.id_field}")
-        return id
-
-    def read(self, line: bytes, request: Request, sent: Mapping[str, object]) -> Outcome:
-        said, parameters, adapter = self._said(line), dict(sent), self._adapter
-        if said.failure is not None:
-            adapter.note(request)
-            # A batch has no streams to try next.
-            verdict = adapter.verdict(said.failure, {**adapter.streaming, **parameters})
-            if verdict is None:
-                return Relearned(adapter.clean(said.failure.message))
-            if isinstance(verdict, Finish):
-                return adapter.ended(verdict, said.failure, parameters)
-            return verdict
-        try:
-            answer: Any = convert_to(said.answer, adapter.answers)
-            return adapter.read(_unmarked(request), answer, said.headers, parameters)
-        except (Fault, Fatal) as error:
-            return error
-        except (ValueError, msgspec.ValidationError) as error:
-            begins = repr(said.answer)[:400]
-            line_of = adapter.clean(f"reply cannot be read ({error}; it begins {begins})")
-            return Fault("malformed", f"{adapter.speaker}: {line_of}")
-
-    @abstractmethod
-    def _wrapped(self, id: bytes, body: bytes) -> bytes:
-        """Return a line of requests, of the body of one."""
-
-    @abstractmethod
-    def _said(self, line: bytes) -> Said:
-        """Read a line of results. Raises ValueError if it has none."""
 
 
 def _unmarked(request: Request) -> Request:

@@ -18,15 +18,13 @@ import httpx2
 import msgspec
 
 from adapters.api import ApiAdapter
-from adapters.batches.contract import Fields, PackLimits, RemoteBatch, Said
+from adapters.batches.contract import Fields, PackLimits, RemoteBatch
 from adapters.batches.hosted import (
-    MAX_PAGES,
     UPLOAD_S,
-    HostedLines,
+    HostedBatches,
     checked_id,
     is_id,
     moment,
-    over,
     seconds_of,
 )
 from adapters.checks import read_json
@@ -54,12 +52,11 @@ _SIGNS = {"metadata", "state", "done"}
 
 
 class _Line(msgspec.Struct):
-    key: str
     response: object = None
     error: object = None
 
 
-class GoogleBatches(HostedLines):
+class GoogleBatches(HostedBatches):
     """One model in batches of the Gemini API."""
 
     limits = LIMITS
@@ -70,35 +67,37 @@ class GoogleBatches(HostedLines):
     def __init__(
         self, adapter: ApiAdapter, endpoint: Endpoint, sdk: Callable[[], genai.Client]
     ) -> None:
-        super().__init__(adapter)
+        super().__init__(adapter, sdk)
         name = adapter.info.model
         self._model = quote(name if "/" in name else f"models/{name}")
         self._http, self._root = adapter.http, endpoint.url.rstrip("/")
         self._headers = {"x-goog-api-key": endpoint.key or "none"}
-        self._sdk = sdk
 
     def _wrapped(self, id: bytes, body: bytes) -> bytes:
         return b'{"key":"%b","request":%b}' % (id, body)
 
-    def _said(self, line: bytes) -> Said:
+    def _said(self, line: bytes) -> tuple[object, Mapping[str, str]] | Failure:
         said = read_json(line, _Line)
         if said.response is not None:
-            return Said(said.response)
+            return said.response, {}
         if not said.error:
             raise ValueError("neither an answer nor an error")
-        error: Mapping[str, object] = (
-            said.error if isinstance(said.error, dict) else {"message": said.error}
-        )
+        error = said.error if isinstance(said.error, dict) else {"message": said.error}
         code, message = error.get("code"), str(error.get("message", ""))
         status = _STATUS.get(code, code) if isinstance(code, int) else 500
         if not 400 <= status <= 599:
             status = 500
         body = {"error": {"message": message, "code": status}}
-        return Said(failure=self._adapter.failed(status, body))
+        return self._adapter.failed(status, body)
 
     async def upload(self, token: str, path: Path) -> str:
         from google.genai.types import HttpOptions, UploadFileConfig
 
+        async for page in self._pages("files", "files", pageSize=100):
+            for known in page:
+                name, sound = known.text("name"), known.text("state") != "FAILED"
+                if known.text("displayName") == token and sound and is_id(name):
+                    return name
         # The address that the server gives for the pieces is moved to the base URL.
         about = UploadFileConfig(
             display_name=token,
@@ -110,67 +109,49 @@ class GoogleBatches(HostedLines):
 
         async def sent() -> str:
             try:
-                file = await self._sdk().aio.files.upload(file=path, config=about)
+                file = await self._client().aio.files.upload(file=path, config=about)
             except _ODD_UPLOADS as error:
                 failure = Failure(f"the upload's answer cannot be read ({error})", kind="malformed")
                 raise Undelivered(failure) from None
             return file.name or ""
 
-        return checked_id(await self._made(sent(), known=False))
-
-    async def find_upload(self, token: str) -> str | None:
-        async for file in self._listed("files"):
-            name, sound = file.text("name"), file.text("state") != "FAILED"
-            if file.text("displayName") == token and sound and is_id(name):
-                return name
-        return None
+        return checked_id(await self._made(sent()))
 
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         batch = {"displayName": token, "inputConfig": {"fileName": uploaded}}
         begins = f"{self._model}:batchGenerateContent"
-        return await self._begun(self._call("post", begins, json={"batch": batch}), "name")
+        made = await self._ask(self._call("post", begins, json={"batch": batch}))
+        return self._batch(made, checked_id(made.text("name")))
 
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
     ) -> RemoteBatch | None:
-        async for operation in self._listed("batches", "operations"):
-            name = operation.text("name")
-            ours = operation.inner("metadata").text("displayName") == token
-            if ours and is_id(name) and name not in known:
-                return self._batch(operation, name)
+        async for page in self._pages("batches", "operations", pageSize=100):
+            for one in page:
+                name, ours = one.text("name"), one.inner("metadata").text("displayName") == token
+                if ours and is_id(name) and name not in known:
+                    return self._batch(one, name)
         return None
 
     async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
         for name in batch.where:
-            async for line in self._lines(self._opened(name)):
+            path = f"{checked_id(name)}:download"
+            async for line in self._lines(path, params={"alt": "media"}):
                 yield line
 
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
         for name in filter(None, (uploaded, *batch.where)):
-            await self._unless_over(self._call("delete", checked_id(name)))
+            await self._unless_over("delete", checked_id(name))
 
-    async def _call(self, method: str, path: str, **more: Any) -> httpx2.Response:
-        url = f"{self._root}/v1beta/{path}"
-        response = await self._http.request(method.upper(), url, headers=self._headers, **more)
-        return response.raise_for_status()
+    async def _call(
+        self, method: str, path: str, *, stream: bool = False, **more: Any
+    ) -> httpx2.Response:
+        url, headers = f"{self._root}/v1beta/{path}", self._headers
+        asked = self._http.build_request(method.upper(), url, headers=headers, **more)
+        return (await self._http.send(asked, stream=stream)).raise_for_status()
 
-    async def _opened(self, name: str) -> httpx2.Response:
-        """Return the content of a file, as a stream."""
-        url, query = f"{self._root}/v1beta/{checked_id(name)}:download", {"alt": "media"}
-        asked = self._http.build_request("GET", url, params=query, headers=self._headers)
-        return (await self._http.send(asked, stream=True)).raise_for_status()
-
-    async def _listed(self, path: str, name: str = "") -> AsyncIterator[Fields]:
-        """Return the objects of a listing, which are in the field `name`, or in that of the
-        path."""
-        query = {"pageSize": "100"}
-        for _ in range(MAX_PAGES):
-            page = await self._ask(self._call("get", path, params=query))
-            for one in page.each(name or path):
-                yield one
-            if not (after := page.text("nextPageToken")):
-                return
-            query["pageToken"] = after
+    def _next(self, page: Fields, items: list[Fields]) -> dict[str, str]:
+        return {"pageToken": page.text("nextPageToken")}
 
     def _batch(self, batch: Fields, id: str) -> RemoteBatch:
         told, error = batch.inner("metadata"), batch.inner("error")
@@ -183,7 +164,7 @@ class GoogleBatches(HostedLines):
         ended = (
             batch.get("done", bool) is True
             or state in ENDED
-            or (state not in RUNNING and (bool(files or code) or over(expires_at)))
+            or (state not in RUNNING and bool(files or code))
         )
         unread = (_FILES if ended else _SIGNS) & batch.odd
         if named or state == "SUCCEEDED":

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import time
-from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable
+from contextlib import aclosing
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar
 
 import httpx2
 
 from adapters.api import ApiAdapter
-from adapters.batches.contract import Fields, Gone, Lines, QueueFull, RemoteBatch, Torn
+from adapters.batches.contract import Deferring, Fields, Gone, QueueFull, RemoteBatch, Torn
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Finish
 from adapters.faults import Failure, judge
@@ -21,44 +20,53 @@ MAX_PAGES = 100
 """Pages of a listing that are looked through: a server may say for ever that there are more."""
 UPLOAD_S = 600.0
 """Seconds that a server may take to answer an upload, once it has it."""
-_GRACE_S = 3600.0
 _YEAR_9999 = 253_370_764_800.0
 _ID = re.compile(r"[\w./:-]{1,200}", re.ASCII)
 _OVER = {400, 404, 409, 410}
 _ENQUEUED = re.compile(r"enqueued|queue", re.IGNORECASE)
+_OPTIONS = ("params", "headers", "timeout")
 
 T = TypeVar("T")
 
 
-class HostedLines(Lines):
-    """Batches at a provider; a subclass knows its API.
+class HostedBatches(Deferring):
+    """Batches at a provider, asked by the client of its SDK, which has the address and the key.
 
     address: what comes before a batch's id in its path.
     cancels: what follows it where the batch is cancelled.
+    after: the parameter of listings that takes the last id of the page before.
     """
 
     address: ClassVar[str]
     cancels: ClassVar[str] = "/cancel"
+    after: ClassVar[str] = "after"
 
-    @abstractmethod
-    def _call(self, method: str, path: str, **more: Any) -> Awaitable[httpx2.Response]:
-        """Ask at a path. `more` are arguments of the provider's client."""
+    def __init__(self, adapter: ApiAdapter, client: Any) -> None:
+        super().__init__(adapter)
+        self._client = client
 
-    @abstractmethod
     def _batch(self, batch: Fields, id: str) -> RemoteBatch:
         """Read a batch."""
+        raise NotImplementedError
 
     async def poll(self, id: str) -> RemoteBatch:
         asked = self._call("get", self.address + checked_id(id))
         return self._batch(await self._ask(asked, known=True), id)
 
     async def cancel(self, id: str) -> None:
-        await self._unless_over(self._call("post", self.address + checked_id(id) + self.cancels))
+        await self._unless_over("post", self.address + checked_id(id) + self.cancels)
 
-    async def _begun(self, call: Awaitable[httpx2.Response], id_field: str = "id") -> RemoteBatch:
-        """Return the batch that a call begins."""
-        batch = await self._ask(call)
-        return self._batch(batch, checked_id(batch.text(id_field)))
+    def _call(
+        self, method: str, path: str, *, stream: bool = False, **more: Any
+    ) -> Awaitable[httpx2.Response]:
+        """Ask at a path, with `params`, `headers`, `timeout`, and arguments of the client."""
+        options = {name: more.pop(name) for name in _OPTIONS if name in more}
+        more |= {"stream": True} if stream else {}
+        call = getattr(self._client, method)
+        called: Awaitable[httpx2.Response] = call(
+            path, cast_to=httpx2.Response, options=options, **more
+        )
+        return called
 
     async def _ask(self, call: Awaitable[httpx2.Response], *, known: bool = False) -> Fields:
         """Return the provider's answer to a call. Raises as `_made`, and `Fault` for one that is
@@ -71,7 +79,7 @@ class HostedLines(Lines):
             line = self._adapter.clean(f"reply cannot be read ({error}; it begins {begins!r})")
         raise Fault("malformed", f"{self._adapter.speaker}: {line}")
 
-    async def _made(self, call: Awaitable[T], *, known: bool) -> T:
+    async def _made(self, call: Awaitable[T], *, known: bool = False) -> T:
         """Return the provider's answer to a call as it came.
 
         known: true if the object was there before: it is `Gone` if it is missing now.
@@ -83,13 +91,13 @@ class HostedLines(Lines):
             raise self._error(response, known)
         return response
 
-    async def _unless_over(self, call: Awaitable[Any]) -> None:
+    async def _unless_over(self, method: str, path: str) -> None:
         """Make a call that is about what may be over or gone by now, which is as good."""
-        answer = await self._adapter.attempt(call)
+        answer = await self._adapter.attempt(self._call(method, path))
         if isinstance(answer, Failure) and answer.status not in _OVER:
-            raise self._error(answer, known=False)
+            raise self._error(answer)
 
-    def _error(self, failure: Failure, known: bool) -> Fault | Fatal:
+    def _error(self, failure: Failure, known: bool = False) -> Fault | Fatal:
         speaker, clean = self._adapter.speaker, self._adapter.clean
         line = clean(f"{speaker} answered {failure.status}: {failure.message}")
         if known and failure.status in {404, 410}:
@@ -101,49 +109,38 @@ class HostedLines(Lines):
         verdict = judge(failure, speaker, clean)
         return Fatal(line) if isinstance(verdict, Finish) else verdict
 
-    async def _lines(self, call: Awaitable[httpx2.Response]) -> AsyncIterator[bytes]:
-        """Return the lines that a streamed reply brings. Raises `Gone`, `Torn`, `Fault`,
-        `Fatal`."""
+    async def _pages(
+        self, path: str, field: str = "data", **query: object
+    ) -> AsyncIterator[list[Fields]]:
+        """Return the objects of a listing, page by page."""
+        for _ in range(MAX_PAGES):
+            page = await self._ask(self._call("get", path, params=dict(query)))
+            items = page.each(field)
+            yield items
+            more = self._next(page, items)
+            if not any(more.values()):
+                return
+            query |= more
+
+    def _next(self, page: Fields, items: list[Fields]) -> dict[str, str]:
+        """Return the parameter that asks for the next page, "" without one."""
+        has_more = items and page.get("has_more", bool)
+        return {self.after: items[-1].text("id") if has_more else ""}
+
+    async def _lines(self, path: str, **more: Any) -> AsyncIterator[bytes]:
+        """Return the lines at a path. Raises `Gone`, `Torn`, `Fault`, `Fatal`."""
         from adapters.transport import lines_of
 
-        lines = lines_of(await self._made(call, known=True))
-        while True:
-            line = await self._adapter.attempt(anext(lines, None))
-            if isinstance(line, Failure):
-                await lines.aclose()
-                error = self._error(line, known=False)
-                raise Torn(error.kind, str(error)) if isinstance(error, Fault) else error
-            if line is None:
-                return
-            yield line
-
-
-class SdkLines(HostedLines):
-    """Batches of a provider whose SDK is asked: it has the address and the key."""
-
-    def __init__(self, adapter: ApiAdapter, client: Any) -> None:
-        super().__init__(adapter)
-        self._client = client
-
-    def _call(self, method: str, path: str, **more: Any) -> Awaitable[httpx2.Response]:
-        call = getattr(self._client, method)
-        called: Awaitable[httpx2.Response] = call(path, cast_to=httpx2.Response, **more)
-        return called
-
-    async def _pages(self, path: str, after: str, **query: object) -> AsyncIterator[list[Fields]]:
-        """Return the objects of a listing, page by page; `after` takes the last id of a page."""
-        for _ in range(MAX_PAGES):
-            page = await self._ask(self._call("get", path, options={"params": dict(query)}))
-            items = page.each("data")
-            yield items
-            if not page.get("has_more", bool) or not items:
-                return
-            query[after] = items[-1].text("id")
-
-    def _content(self, path: str) -> AsyncIterator[bytes]:
-        """Return the lines at a path."""
-        options = {"headers": {"Accept": "application/binary"}}
-        return self._lines(self._call("get", path, options=options, stream=True))
+        call = self._call("get", path, stream=True, **more)
+        async with aclosing(lines_of(await self._made(call, known=True))) as lines:
+            while True:
+                line = await self._adapter.attempt(anext(lines, None))
+                if isinstance(line, Failure):
+                    error = self._error(line)
+                    raise Torn(error.kind, str(error)) if isinstance(error, Fault) else error
+                if line is None:
+                    return
+                yield line
 
 
 def checked_id(id: str) -> str:
@@ -159,14 +156,6 @@ def checked_id(id: str) -> str:
 def is_id(id: str) -> bool:
     """Return whether a text may be an id from a provider."""
     return _ID.fullmatch(id) is not None and ".." not in id
-
-
-def over(expires_at: float | None) -> bool:
-    """Return whether a batch is an hour past its latest end.
-
-    This ends the wait for a batch in an unknown state.
-    """
-    return expires_at is not None and time.time() > expires_at + _GRACE_S
 
 
 def moment(seconds: float | None) -> float | None:

@@ -6,13 +6,13 @@ against the API reference and openai 3.54, November 2026.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 
 import msgspec
 
-from adapters.batches.contract import Fields, Lines, PackLimits, RemoteBatch, Said
-from adapters.batches.hosted import UPLOAD_S, SdkLines, checked_id, is_id, moment, over
+from adapters.batches.contract import Deferring, Fields, PackLimits, RemoteBatch
+from adapters.batches.hosted import UPLOAD_S, HostedBatches, checked_id, is_id, moment
 from adapters.checks import read_json
 from adapters.contract import FaultKind
 from adapters.faults import Failure
@@ -39,52 +39,47 @@ class _Line(msgspec.Struct):
     error: object = None
 
 
-class ChatLines(Lines):
+class ChatLines(Deferring):
     """Lines in the form of OpenAI's batches, which vLLM reads, too."""
 
     def _wrapped(self, id: bytes, body: bytes) -> bytes:
         head = b'{"custom_id":"%b","method":"POST","url":"%b","body":%b}'
         return head % (id, ENDPOINT.encode(), body)
 
-    def _said(self, line: bytes) -> Said:
+    def _said(self, line: bytes) -> tuple[object, Mapping[str, str]] | Failure:
         said = read_json(line, _Line)
         response = said.response
         if response is None:
             if not said.error:
                 raise ValueError("neither an answer nor an error")
-            return Said(failure=_failure(said.error))
+            return _failure(said.error)
         if 200 <= response.status_code < 300:
-            return Said(response.body, {"x-request-id": response.request_id or ""})
+            return response.body, {"x-request-id": response.request_id or ""}
         if not 400 <= response.status_code < 600:
             raise ValueError(f"the status {response.status_code}")
         # vLLM leaves the body empty and puts the error next to it.
-        error = _inner(response.body or said.error)
-        return Said(failure=self._adapter.failed(response.status_code, error))
+        return self._adapter.failed(response.status_code, _inner(response.body or said.error))
 
 
-class OpenAIBatches(ChatLines, SdkLines):
+class OpenAIBatches(ChatLines, HostedBatches):
     """One model in OpenAI's batches, by an `AsyncOpenAI`."""
 
     limits = LIMITS
     address = "/batches/"
 
     async def upload(self, token: str, path: Path) -> str:
+        name = f"{token}.jsonl"
+        listed = self._pages("/files", purpose="batch", limit=1000, order="desc")
+        async for page in listed:
+            for known in page:
+                if known.text("filename") == name and is_id(known.text("id")):
+                    return known.text("id")
         # An open file is sent in pieces; a path would be read as a whole.
         with path.open("rb") as file:
             made = self._client.files.with_raw_response.create(
-                file=(_file_name(token), file, "application/jsonl"),
-                purpose="batch",
-                timeout=UPLOAD_S,
+                file=(name, file, "application/jsonl"), purpose="batch", timeout=UPLOAD_S
             )
             return checked_id((await self._ask(made)).text("id"))
-
-    async def find_upload(self, token: str) -> str | None:
-        listed = self._pages("/files", "after", purpose="batch", limit=1000, order="desc")
-        async for page in listed:
-            for file in page:
-                if file.text("filename") == _file_name(token) and is_id(file.text("id")):
-                    return file.text("id")
-        return None
 
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         body = {
@@ -93,12 +88,13 @@ class OpenAIBatches(ChatLines, SdkLines):
             "input_file_id": uploaded,
             "metadata": {"vlm_eval": token},
         }
-        return await self._begun(self._call("post", "/batches", body=body))
+        batch = await self._ask(self._call("post", "/batches", body=body))
+        return self._batch(batch, checked_id(batch.text("id")))
 
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
     ) -> RemoteBatch | None:
-        async for page in self._pages("/batches", "after", limit=100):
+        async for page in self._pages("/batches", limit=100):
             for batch in page:
                 id, ours = batch.text("id"), batch.inner("metadata").text("vlm_eval") == token
                 if ours and is_id(id) and id not in known:
@@ -110,12 +106,13 @@ class OpenAIBatches(ChatLines, SdkLines):
 
     async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
         for id in batch.where:
-            async for line in self._content(f"/files/{checked_id(id)}/content"):
+            path = f"/files/{checked_id(id)}/content"
+            async for line in self._lines(path, headers={"Accept": "application/binary"}):
                 yield line
 
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
         for id in filter(None, (uploaded, *batch.where)):
-            await self._unless_over(self._call("delete", f"/files/{checked_id(id)}"))
+            await self._unless_over("delete", f"/files/{checked_id(id)}")
 
     def _batch(self, batch: Fields, id: str) -> RemoteBatch:
         status, expires_at = batch.text("status"), batch.number("expires_at")
@@ -123,8 +120,7 @@ class OpenAIBatches(ChatLines, SdkLines):
         files = [one for name in ("output", "error") if (one := batch.text(f"{name}_file_id"))]
         errors = batch.inner("errors").each("data")
         ended = status in ENDED or (
-            status not in RUNNING
-            and (any(map(batch.number, ends)) or bool(files or errors) or over(expires_at))
+            status not in RUNNING and (any(map(batch.number, ends)) or bool(files or errors))
         )
         needed = {"output_file_id", "error_file_id"} if ended else {"status"}
         unread = needed & batch.odd
@@ -145,10 +141,6 @@ class OpenAIBatches(ChatLines, SdkLines):
             unbilled=status in {"failed", "expired", "cancelled"},
             unread=tuple(sorted(unread)),
         )
-
-
-def _file_name(token: str) -> str:
-    return f"{token}.jsonl"
 
 
 def _words(error: Fields) -> str:

@@ -11,14 +11,7 @@ These are plain child processes rather than `multiprocessing`: nothing is forked
 threads, and the user's main module is never imported again. A child exits when the pipe from its
 parent closes, however the parent ended and even in the middle of its work, so it must not hold
 anything that has to be saved. If a child ends by itself, the parent gets `ChildEnded`, which says
-how.
-
-    __init__.py   `Child`: a child, which one thread asks at a time; `Pool`: children that are
-                  started when needed, and again when they have ended
-    exchange.py   `Exchange`: a child that is asked many things at once
-    keeper.py     `Program`: another program, with all that it starts, for as long as it is needed
-    child.py      runs in a child
-    launcher.py   becomes a program that ends with its parent
+how. `keeper` runs other programs, with all that they start, for as long as they are needed.
 """
 
 from __future__ import annotations

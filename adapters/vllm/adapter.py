@@ -36,9 +36,8 @@ from adapters.local.sampling import picture_ids, samples, seed_of
 from adapters.local.unloaded import declared
 from adapters.options import SWITCHES, Count
 from adapters.processes import Child
-from adapters.processes.exchange import Exchange
 from adapters.registry import install
-from adapters.vllm.serving import Abort, Call, Generated, Ready, Shown, Stop
+from adapters.vllm.exchange import Call, Exchange, Generated, Ready, Shown
 
 PATIENCE_S = 10.0
 """Seconds that the engine may take to end by itself; what then is left is killed."""
@@ -76,9 +75,10 @@ class VllmAdapter:
         child = Child("adapters.vllm.serving:serve", environment={**_VARIABLES, **environment})
         # The engine's own processes are in the child's group and are killed with it: by the child
         # when this process is gone, and by this process when the child is.
-        self._engine = Exchange(child, arguments, who="vLLM", lost=_not_loaded)
+        self._engine = Exchange(child)
+        ready = self._engine.ask(arguments, " while the model was being loaded")
         try:
-            self._ready: Ready = self._engine.first.result()
+            self._ready: Ready = ready.result()
         except BaseException:
             self._engine.close()
             raise
@@ -102,7 +102,8 @@ class VllmAdapter:
         pixels = await asyncio.gather(*(pictures.pixels(picture) for picture in shown))
         images = tuple(Shown(_uuid(p), made) for p, made in zip(shown, pixels, strict=True))
         sampling = {**sent, **self._limits}
-        result = await self._generated(Call(ids, images, sampling))
+        future = self._engine.ask(Call(ids, images, sampling), "; replies so far are kept")
+        result: Generated | Fault = await asyncio.wrap_future(future)
         if isinstance(result, Fault):
             raise result
         if result.finish is Finish.TOO_LONG:
@@ -124,7 +125,7 @@ class VllmAdapter:
 
     async def close(self) -> None:
         """Cancel all calls and free the device."""
-        await asyncio.to_thread(self._engine.close, Stop(), PATIENCE_S)
+        await asyncio.to_thread(self._engine.close, PATIENCE_S)
 
     def _prompt(self, request: Request) -> tuple[tuple[int, ...], int]:
         """Return the ids to send, and how many they are once the pictures are in. Raises
@@ -133,15 +134,6 @@ class VllmAdapter:
         ids = tuple(self._family.collapsed(conversation))
         grown = sum(self._family.growth(p.width, p.height) for p in conversation.pictures)
         return ids, len(ids) + grown
-
-    async def _generated(self, call: Call) -> Generated | Fault:
-        future = self._engine.ask(
-            call,
-            lost=lambda reason: Fatal(f"{reason}; replies so far are kept"),
-            unwanted=Abort,
-        )
-        result: Generated | Fault = await asyncio.wrap_future(future)
-        return result
 
     def _reply(self, ids: tuple[int, ...], result: Generated, sent: Mapping[str, object]) -> Reply:
         text = self._family.decode(result.ids)
@@ -292,11 +284,6 @@ def _info(info: AdapterInfo, options: VllmOptions, invariant: bool) -> AdapterIn
         context_tokens=min(lengths, default=None),
         settings=settings,
     )
-
-
-def _not_loaded(why: str) -> Fatal:
-    """Return the error of a process that ended before its model was there."""
-    return Fatal(f"{why} while the model was being loaded")
 
 
 def _visible(devices: Sequence[str]) -> dict[str, str]:

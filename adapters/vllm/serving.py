@@ -1,7 +1,7 @@
 """The process that has vLLM's engine: it loads the model, answers calls, and ends with its parent.
 
 `VllmAdapter` starts it as a child that runs `serve`. It answers the arguments of `AsyncEngineArgs`
-with `Ready`, and then every `Call` (`adapters.processes.exchange`).
+with `Ready`, and then every `Call` (`exchange.py`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from adapters.contract import Fault, PixelPicture
+from adapters.contract import Fault
 from adapters.conversation import Finish
 from adapters.local.options import line
 from adapters.processes.child import Receive, Send
-from adapters.processes.exchange import Answer
+from adapters.vllm.exchange import Abort, Answer, Call, Generated, Ready, Stop
 
 _FINISHES = {
     "stop": Finish.STOP,
@@ -35,57 +34,6 @@ _CAUSE = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Exit): .+")
 _LOG_BYTES = 1 << 18
 _WATCHDOG = "import os, sys; sys.stdin.buffer.read(); os.killpg(0, 9)"
 """Kills its group once the pipe to it is closed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """The model is loaded."""
-
-    context_tokens: int | None
-    facts: dict[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """One generated reply."""
-
-    ids: tuple[int, ...]
-    """Token ids, the stop id included."""
-    finish: Finish
-    prompt: int
-    """Tokens of the prompt."""
-    cached: int
-    """Those of them that the engine had in its prefix cache."""
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A picture, and what it is known by in the engine's caches."""
-
-    uuid: str
-    pixels: PixelPicture
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A reply to generate; `sampling` are arguments of `SamplingParams`."""
-
-    ids: tuple[int, ...]
-    pictures: tuple[Shown, ...]
-    sampling: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Abort:
-    """The reply to this call is no longer wanted."""
-
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """End in good order."""
 
 
 def serve(receive: Receive, send: Send) -> None:

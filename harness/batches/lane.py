@@ -9,18 +9,14 @@ results.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable, Container, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import msgspec
 
 from adapters.batches.contract import Deferring, Relearned
 from adapters.checks import checked
 from adapters.contract import Fatal, Fault, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Reply
-from harness.batches.log import Again, BatchLog, Pack, PackedCall
-from harness.batches.packs import NewPack, Results, beginning, packed_id
+from harness.batches.log import Again, BatchLog, NewPack, Pack, PackedCall, beginning, packed_id
 from harness.engine import Answered, AskLane, Budget, CostLimitReached, GaveUp, Lane, Pricing
 from harness.engine.lanes import Session
 from harness.engine.limits import UNPRICED, RetryPolicy
@@ -32,6 +28,18 @@ from harness.runs import StepKey
 ATTEMPTS = 3
 """Times a request is sent before its call is given up; starting the run again allows as many."""
 FILTERED = "content_filter"
+_NEW = 0
+"""Number of the pack that is being filled."""
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A request in pack `n`; whether its highest cost is set aside; the offset of its result."""
+
+    call: PackedCall
+    n: int
+    is_held: bool = False
+    offset: int | None = None
 
 
 @dataclass
@@ -43,8 +51,8 @@ class Spool:
     recorded: the ids of the calls on record when the session began.
     ready: called once before the first request is put into a pack.
     first: the most that this costs, in US dollars.
-    full: why no further call can be paid for; None as long as there is money.
-    wanted: the most that the call would have cost, in US dollars.
+    full, wanted: why no further call can be paid for, None as long as there is money; the most that
+        the call would have cost, in US dollars.
     fatal: what the provider says that would be said of every call.
     again: failed requests by id.
     failed: why, for those of the last pass.
@@ -57,7 +65,6 @@ class Spool:
     recorded: Container[str]
     ready: Callable[[], Awaitable[None]]
     first: float = 0.0
-    results: Results = field(init=False)
     budget: Budget = field(init=False)
     pricing: Pricing = UNPRICED
     full: CostLimitReached | None = None
@@ -65,43 +72,36 @@ class Spool:
     fatal: Fatal | None = None
     again: dict[str, Again] = field(default_factory=dict)
     failed: dict[str, Fault] = field(default_factory=dict)
-    _packed: dict[int, dict[str, PackedCall]] = field(default_factory=dict)
-    _new: NewPack | None = None
-    _calls: dict[str, PackedCall] = field(default_factory=dict)
-    _held: dict[str, float] = field(default_factory=dict)
-    _sent: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _sent: dict[str, _Sent] = field(default_factory=dict)
     _equal: dict[str, str] = field(default_factory=dict)
+    _new: NewPack | None = None
     _readied: asyncio.Lock = field(default_factory=asyncio.Lock)
     _is_ready: bool = False
-
-    def __post_init__(self) -> None:
-        self.results = Results(self.log, self.deferring.id_of)
-        for pack in self.log.packs.values():
-            self.again |= pack.again
 
     def begin(self, budget: Budget, pricing: Pricing) -> None:
         """Set aside in a budget what calls without a reply may cost. Raises `RunError`."""
         self.budget, self.pricing = budget, pricing
+        for pack in self.log.packs.values():
+            self.again |= pack.again
         for pack in self.log.live:
-            packed = self._packed[pack.n] = {}
             for call in self.log.calls(pack.n):
-                self._keep(call, packed)
+                sent = self._keep(call, pack.n)
                 if call.id not in self.again and call.call not in self.recorded:
-                    self._hold(call.id, call.upper)
+                    self._hold(sent)
 
     # For the choice of units in a pass.
 
     @property
     def fetched(self) -> set[StepKey]:
         """Units and repeats with results that are not on record yet."""
-        packs = (self._packed[pack.n] for pack in self.log.live if pack.is_fetched)
-        return {call.key for calls in packs for call in calls.values()}
+        fetched = {pack.n for pack in self.log.at("fetched")}
+        return {one.call.key for one in self._sent.values() if one.n in fetched}
 
     @property
     def waiting(self) -> set[StepKey]:
         """Units and repeats that wait for something that has not come back."""
-        keys = {self._calls[id].key for id in self._held if id not in self.results}
-        return keys - self.fetched
+        sent = self._sent.values()
+        return {one.call.key for one in sent if one.is_held and one.offset is None} - self.fetched
 
     # For dialogues.
 
@@ -120,23 +120,23 @@ class Spool:
             attempt += 1
             id = packed_id(request, attempt)
             if id not in self.again:
-                if id not in self.results:
+                if not self._has_result(id):
                     break
                 reply = self._read(id, request)
                 if reply is not None:
                     if filtered or reply.finish is not Finish.CONTENT_FILTER:
                         return self._answered(id, reply, attempt)
                     # A filter may act at random; what it says twice is taken as its answer.
-                    self._fail(id, FILTERED, cost=self.pricing.cost(reply))
+                    self._fail(id, FILTERED, self.pricing.cost(reply))
             filtered |= self.again[id].reason == FILTERED
             fault = self.failed.get(id)
             if fault is not None and attempt % ATTEMPTS == 0:
                 raise GaveUp(fault.kind, attempt, printable(str(fault)))
-        if id in self._calls:
+        if id in self._sent:
             raise Parked
-        equal = self._equal.get(beginning(id)) if shares else None
-        if equal is not None and equal not in self.again:
-            if equal not in self.results:
+        equal = self._equal.get(beginning(id), "")
+        if shares and equal in self._sent and equal not in self.again:
+            if not self._has_result(equal):
                 raise Parked
             reply = self._read(equal, request)
             if reply is not None and reply.finish is Finish.STOP:
@@ -161,150 +161,159 @@ class Spool:
             if self.full is None:
                 self.full, self.wanted = self.budget.exhausted(wanted), wanted
             return
-        self._hold(id, upper)
+        # Also while the first call is made and pictures are prepared, which takes a while.
+        self.budget.hold(upper)
         try:
             await self.prepare()
             line = await self.deferring.line(id, request, self.pictures)
-        except BaseException:
-            self._release(id, 0.0)
-            raise
-        limits, data = self.deferring.limits, line.data
-        if len(data) >= limits.bytes:
-            raise Fatal(
-                f"a request of {len(data) / 1e6:.0f} MB is more than a batch may have: "
-                "send smaller pictures (--adapter-option max_pixels=N)"
-            )
-        if (new := self._new) is not None and (
-            len(new.calls) >= limits.requests
-            or new.bytes + len(data) + 1 > limits.bytes
-            or (limits.queued_tokens and new.tokens + tokens > limits.queued_tokens // 2)
-        ):
+        finally:
+            self.budget.release(upper, 0.0)
+        limits, size = self.deferring.limits, len(line.data)
+        if size >= limits.bytes:
+            too_large = f"a request of {size / 1e6:.0f} MB is more than a batch may have"
+            raise Fatal(f"{too_large}: send smaller pictures (--adapter-option max_pixels=N)")
+        if self._new is not None and not self._new.has_room(limits, size, tokens):
             self.seal()
-        call = PackedCall(
-            id=id,
-            unit_id=request.unit_id,
-            repeat=request.repeat,
-            call=request.id,
-            upper=upper,
-            sent=dict(line.sent),
-        )
+        unit_id, repeat = request.unit_id, request.repeat
+        call = PackedCall(id, unit_id, repeat, call=request.id, upper=upper, sent=dict(line.sent))
         self._new = self._new or NewPack(self.log)
-        self._new.add(call, data, tokens)
-        self._keep(call, self._new.calls)
+        self._new.add(call, line.data, tokens)
+        self._hold(self._keep(call, _NEW))
 
     # For passes and `Remote`.
 
     def seal(self) -> None:
         """Make everything that was put into packs ready to be sent. Raises `RunError`."""
-        if self._new is not None and self._new.calls:
-            self._packed[self._new.seal().n] = self._new.calls
+        if self._new is not None:
+            n = self._new.seal()
+            for id in self._new.calls:
+                self._sent[id].n = n
             self._new = None
 
     def drop(self) -> None:
         """Forget what was put into packs and is not ready to be sent."""
-        new, self._new = self._new, None
-        if new is not None:
-            new.drop()
-            for id in new.calls.keys() & self._calls.keys():
-                del self._calls[id]
-                self._release(id, 0.0)
+        if self._new is not None:
+            self._new.drop()
+            self._new = None
+        for id in self._ids(_NEW):
+            self._release(self._sent.pop(id), 0.0)
 
     def take_results(self, pack: Pack) -> int:
-        """Take up what has come back of a pack. Returns how many lines are of no request of it.
+        """Take up what has come back of a pack. Returns how many lines are of no request of it, or
+        of one that has a result already.
 
         A request without a result counts at its highest cost, unless the provider says that it was
         not carried out: the line that is missing or damaged may be an answer.
         """
-        strange = self.results.add(pack.n, self._packed[pack.n])
-        fault = Fault("server", f"the provider returned nothing for it ({pack.status or 'ended'})")
-        is_free = pack.unbilled and not strange and not pack.unread
+        strange = 0
+        for id, offset in self._results(pack):
+            sent = self._sent.get(id)
+            if sent is not None and sent.n == pack.n and sent.offset is None:
+                sent.offset = offset
+            else:
+                strange += 1
+        status, unbilled = (pack.batch.status, pack.batch.unbilled) if pack.batch else ("", False)
+        fault = Fault("server", f"the provider returned nothing for it ({status or 'ended'})")
+        is_free = unbilled and not strange and not pack.unread
         for id in self._left(pack):
-            if id not in self.results:
-                self._fail(id, fault, free=is_free)
+            if not self._has_result(id):
+                self._fail(id, fault, 0.0 if is_free else None)
         return strange
 
     def is_foreign(self, pack: Pack) -> bool:
         """Return whether a pack has results, and all belong to none of its requests."""
-        ids = {id for id, _ in self.results.ids(pack.n)}
-        return bool(ids) and not ids & self._packed[pack.n].keys()
+        ids = {id for id, _ in self._results(pack)}
+        return bool(ids) and ids.isdisjoint(self._ids(pack.n))
 
-    def give_up(self, pack: Pack, why: Fault | str, *, free: bool = False) -> int:
+    def give_up(self, pack: Pack, why: Fault | str, cost: float | None = None) -> int:
         """Leave out a pack that is over. Returns the number of its calls that were not read.
 
-        They count at their highest cost, unless they are free: their results are lost, or came for
-        units that had ended.
+        Without a cost they count at their highest: their results are lost, or came for units that
+        had ended.
         """
         unread = self._left(pack)
         for id in unread:
-            self._fail(id, why, free=free)
-        for id in self._packed.pop(pack.n):
-            self.results.forget(id)
-            del self._calls[id]
-            if self._equal.get(beginning(id)) == id:
-                del self._equal[beginning(id)]
+            self._fail(id, why, cost)
+        for id in self._ids(pack.n):
+            del self._sent[id]
         return len(unread)
 
     # Parts of the above.
 
+    def _ids(self, n: int) -> list[str]:
+        return [id for id, one in self._sent.items() if one.n == n]
+
     def _left(self, pack: Pack) -> list[str]:
         """Return the requests of a pack whose cost is not booked."""
-        return [id for id in self._packed[pack.n] if id in self._held]
+        return [id for id in self._ids(pack.n) if self._sent[id].is_held]
 
-    def _keep(self, call: PackedCall, packed: dict[str, PackedCall]) -> None:
-        # Of equal parameters, which are few, one object serves all calls.
-        sent = self._sent.setdefault(repr(call.sent), call.sent)
-        self._calls[call.id] = packed[call.id] = msgspec.structs.replace(call, sent=sent)
-        if self._equal.setdefault(beginning(call.id), call.id) in self.again:
+    def _has_result(self, id: str) -> bool:
+        return id in self._sent and self._sent[id].offset is not None
+
+    def _results(self, pack: Pack) -> Iterator[tuple[str, int]]:
+        """Yield the ids in the results of a pack, "" for none, and where their lines begin."""
+        offset = 0
+        for line in self.log.results(pack.n):
+            try:
+                yield self.deferring.id_of(line), offset
+            except ValueError:
+                yield "", offset
+            offset += len(line)
+
+    def _keep(self, call: PackedCall, n: int) -> _Sent:
+        sent = self._sent[call.id] = _Sent(call, n)
+        known = self._equal.get(beginning(call.id), "")
+        if known not in self._sent or known in self.again:
             self._equal[beginning(call.id)] = call.id
+        return sent
 
     def _answered(self, id: str, reply: Reply, attempt: int) -> Answered[Reply]:
+        sent = self._sent[id]
         # The reply to an equal call was billed once.
-        cost = self.pricing.cost(reply) if id in self._held else 0.0
-        self._release(id, self._held.get(id, 0.0) if cost is None else cost)
+        cost = self.pricing.cost(reply) if sent.is_held else 0.0
+        self._release(sent, cost)
         return Answered(reply, attempt, cost)
 
     def _read(self, id: str, request: Request) -> Reply | None:
         """Return the reply in a result; without one, note why and return None."""
-        call = self._calls[id]
+        sent = self._sent[id]
         try:
-            outcome = self.deferring.read(self.results.line(id), request, call.sent)
+            line = next(self.log.results(sent.n, sent.offset or 0), b"")
+            outcome = self.deferring.read(line, request, sent.call.sent)
             if isinstance(outcome, Reply):
-                outcome = checked(outcome)  # The adapter may be of another package.
+                # The adapter may be of another package. A batch is what is billed, whatever a
+                # reply in it says.
+                return replace(checked(outcome), tier="batch")
         except ValueError as error:
             outcome = Fault("malformed", f"its result cannot be read ({error})")
-        if isinstance(outcome, Reply):
-            # A batch is what is billed, whatever a reply in it says.
-            return replace(outcome, tier="batch")
         if isinstance(outcome, Fatal):
             self.fatal = self.fatal or outcome
-            self._fail(id, "refused", free=True)
+            self._fail(id, "refused", 0.0)
         elif isinstance(outcome, Relearned):
-            self._fail(id, outcome.why, free=True)
+            self._fail(id, outcome.why, 0.0)
         else:
             # The provider does not bill what it says has failed; what cannot be read is an answer.
-            self._fail(id, outcome, free=outcome.kind != "malformed" and outcome.status != 200)
+            is_answer = outcome.kind == "malformed" or outcome.status == 200
+            self._fail(id, outcome, None if is_answer else 0.0)
         return None
 
-    def _fail(
-        self, id: str, why: Fault | str, *, free: bool = False, cost: float | None = None
-    ) -> None:
+    def _fail(self, id: str, why: Fault | str, cost: float | None) -> None:
         """Have a request asked again; without a known cost, it counts at its highest."""
         if isinstance(why, Fault):
             self.failed[id], why = why, why.kind
-        if cost is None:
-            cost = 0.0 if free else self._calls[id].upper
-        [n] = [n for n, packed in self._packed.items() if id in packed]
-        self.again[id] = self.log.packs[n].again[id] = Again(why, cost)
-        self._release(id, cost)
+        sent = self._sent[id]
+        again = Again(why, sent.call.upper if cost is None else cost)
+        self.again[id] = self.log.packs[sent.n].again[id] = again
+        self._release(sent, again.cost)
 
-    def _hold(self, id: str, upper: float) -> None:
-        self._held[id] = upper
-        self.budget.hold(upper)
+    def _hold(self, sent: _Sent) -> None:
+        sent.is_held = True
+        self.budget.hold(sent.call.upper)
 
-    def _release(self, id: str, cost: float) -> None:
-        upper = self._held.pop(id, None)
-        if upper is not None:
-            self.budget.release(upper, cost)
+    def _release(self, sent: _Sent, cost: float | None) -> None:
+        if sent.is_held:
+            sent.is_held = False
+            self.budget.release(sent.call.upper, sent.call.upper if cost is None else cost)
 
 
 @dataclass(frozen=True, slots=True)

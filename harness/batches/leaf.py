@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from adapters.batches.contract import Deferrable, Deferring
 from adapters.catalog import MODELS
-from adapters.contract import Fatal, PictureSource
+from adapters.contract import Fatal
 from harness.batches.log import BatchLog
 from harness.errors import UserError
-from harness.planning.estimated_calls import EstimatedCall, preflight_calls
+from harness.planning.estimated_calls import EstimatedCall
 from harness.planning.model import options_of
 from harness.planning.plan import Plan
 from harness.planning.tier_table import Traffic, Wave
 from harness.printing import say
-from harness.runs import RunDirectory, open_run
-from harness.runs.files import CALLS, read_records
-from harness.runs.on_record import CallHead
+from harness.runs import open_run
 from harness.settings import Settings
 from harness.tables import Column, Grid, counted, render, rows_of
-
-if TYPE_CHECKING:
-    from harness.batches.passes import Passes
 
 WAVE_HOURS = 24
 MANY_WAVES = 3
@@ -42,39 +36,6 @@ def check(settings: Settings) -> None:
             "--no-preflight: without the first call, a mistake comes back after a day on every "
             "request of a batch; leave it out"
         )
-
-
-def open_batches(
-    plan: Plan,
-    directory: RunDirectory,
-    pictures: PictureSource,
-    ready: Callable[[], Awaitable[None]],
-    say: Callable[[str], None],
-) -> Passes | None:
-    """Return the passes of a session that sends batches, or finds some of an earlier one.
-
-    `ready` is called once before the first request is put into a batch. Returns None for other
-    sessions. Raises `UserError` for a model that is not asked so.
-    """
-    from harness.batches.lane import Spool
-    from harness.batches.passes import Passes, deferring_of
-    from harness.batches.remote import Remote
-
-    async def nothing() -> None:
-        return None
-
-    log, spools = BatchLog.open(directory.path), "batch" in plan.settings.tier
-    if not spools and not log.live:
-        return None
-    deferring = deferring_of(plan.model.adapter, plan.model.info.name, directory.path)
-    heads = read_records(directory.path / CALLS, CallHead) if log.live else ()
-    recorded = {head.id for head in heads}
-    first = max((case.cost or 0.0 for case in preflight_calls(plan)), default=0.0)
-    if not deferring.preflights:
-        ready, first = nothing, 0.0
-    spool = Spool(deferring, log, pictures, spools, recorded, ready, first)
-    queued = plan.settings.queue_tokens or deferring.limits.queued_tokens
-    return Passes(plan, directory, spool, Remote(deferring, log, spool, say, queued), say)
 
 
 def planned(plan: Plan) -> Deferring:
@@ -158,15 +119,15 @@ def batches(run: Path, cancel: bool) -> int:
             f"{pack.bytes / 1e6:,.1f}",
             f"${pack.upper:,.4f}",
             _time(pack.created_at),
-            _time(pack.expires_at),
-            pack.id or "–",
+            _time(pack.batch.expires_at if pack.batch else None),
+            pack.batch.id if pack.batch else "–",
         )
         for pack in log.packs.values()
     ]
     say(render(Grid("", columns, rows_of(rows)), note="").rstrip("\n"))
     if opened.waiting is None:
         return 0
-    unsent = any(pack.is_unsent for pack in log.live)
+    unsent = bool(log.at("unsent"))
     to_do = "send what is not sent, and to take" if unsent else "take"
     say(f"waiting: {opened.waiting}. Start the run again to {to_do} what has been answered.")
     return 3

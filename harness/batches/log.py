@@ -12,49 +12,37 @@ it, so a session that was killed between any two goes on.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
+import os
+import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from adapters.batches.contract import PackLimits, RemoteBatch
+from adapters.contract import Request
+from harness.errors import RunError
 from harness.runs import StepKey
 from harness.runs.batches import BATCHES, OVER, PACKS, PackHead
-from harness.runs.files import append_lines, cut_torn, read_records, sealed
+from harness.runs.files import (
+    append_lines,
+    cut_torn,
+    read_records,
+    replace_file,
+    sealed,
+    sync_folder,
+    write_error,
+)
 
+HALF = 20
+"""Hexadecimal digits of each hash in the id of a request."""
 NEW = "new"
 _OURS = {"ids.jsonl", "ids.jsonl.new", "requests.jsonl", "results.jsonl", "results.jsonl.new"}
-
-Event = Literal[
-    "sealed",
-    "uploaded",
-    "creating",
-    "created",
-    "refused",
-    "released",
-    "unread",
-    "ended",
-    "fetched",
-    "drained",
-    "dropped",
-]
-"""Events of a pack, in this order. `refused` takes it back to before `uploaded`, `released` to
-before `created`, as the batch was another user's; `unread` says that the provider's word on the
-batch or its results could not be read; a pack that is `drained` or `dropped` is over."""
-
-
-NOT_CREATED: Mapping[str, Any] = {
-    "id": "",
-    "created_at": None,
-    "expires_at": None,
-    "ended": False,
-    "status": "",
-    "where": (),
-}
-"""The fields of a pack that has no batch."""
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -71,15 +59,18 @@ class Pack(PackHead, kw_only=True, omit_defaults=True):
     """A line of `batches.jsonl`: the state of a pack after an event. Times are in seconds since
     1970.
 
+    Events are `sealed`, `uploaded`, `creating`, `created`, `ended`, `fetched` and `drained`, in
+    this order. `refused` takes a pack back to before `uploaded`, `released` to before `created`, as
+    the batch was another user's; after `unread`, the provider's word on it could not be read;
+    `dropped` gives it up.
+
     token: what the provider's batch is recognised by.
     bytes, tokens: size of the requests.
     file: the provider's name of the uploaded requests; None before they are uploaded.
     creating_at: when the provider was asked for a batch; None before that.
-    id: of the provider's batch, "" before it is known.
+    created_at: when it answered.
+    batch: the provider's word on its batch, as last known; None before there is one.
     found: whether the batch was found by what is known of it, and may be a stranger's.
-    status, where: of the batch, and what its results are fetched from, as last known.
-    answered, failed: requests of the batch, as last known.
-    unbilled: whether requests without a result cost nothing.
     unread: how often what the provider says of it could not be read, since it was created or ended.
     strangers: ids of batches that were taken for its own, and are not.
     again: the requests that are sent anew, by id.
@@ -92,53 +83,34 @@ class Pack(PackHead, kw_only=True, omit_defaults=True):
     tokens: int
     file: str | None = None
     creating_at: float | None = None
-    id: str = ""
     created_at: float | None = None
-    expires_at: float | None = None
+    batch: RemoteBatch | None = None
     found: bool = False
-    ended: bool = False
-    status: str = ""
-    where: tuple[str, ...] = ()
-    answered: int = 0
-    failed: int = 0
-    unbilled: bool = False
     unread: int = 0
     strangers: tuple[str, ...] = ()
     again: dict[str, Again] = msgspec.field(default_factory=dict)
     why: str = ""
 
     @property
-    def is_over(self) -> bool:
-        return self.event in OVER
-
-    @property
-    def is_fetched(self) -> bool:
-        """Return True if its results are here, and not all on record yet."""
-        return self.event == "fetched"
-
-    @property
-    def is_open(self) -> bool:
-        """Return True if the provider has it, or may have it, and its results are not here."""
-        return self.creating_at is not None and not self.is_fetched and not self.is_over
-
-    @property
-    def is_unsent(self) -> bool:
-        """Return True if it waits to be sent."""
-        return self.creating_at is None and not self.is_over
+    def stage(self) -> Literal["unsent", "open", "fetched", "over"]:
+        """Where it is: here, at the provider (or perhaps there), back but not on record as a whole,
+        or over."""
+        if self.event in OVER:
+            return "over"
+        if self.event == "fetched":
+            return "fetched"
+        return "unsent" if self.creating_at is None else "open"
 
     @property
     def state(self) -> str:
         """Its state in words."""
-        if self.is_over:
-            return "dropped" if self.event == "dropped" else "on record"
-        if self.is_fetched:
-            return "fetched"
-        if self.id:
-            return self.status or "open"
-        return "being created" if self.creating_at is not None else "not sent"
+        if self.stage == "open":
+            return (self.batch.status or "open") if self.batch else "being created"
+        ended = "dropped" if self.event == "dropped" else "on record"
+        return {"unsent": "not sent", "fetched": "fetched", "over": ended}[self.stage]
 
 
-class PackedCall(msgspec.Struct, kw_only=True, frozen=True, gc=False):
+class PackedCall(msgspec.Struct, frozen=True, gc=False):
     """A call whose request is in a pack.
 
     id: of the request, new in every attempt.
@@ -184,7 +156,11 @@ class BatchLog:
     @property
     def live(self) -> list[Pack]:
         """The packs whose requests are not all on record yet, oldest first."""
-        return [pack for pack in self.packs.values() if not pack.is_over]
+        return [pack for pack in self.packs.values() if pack.stage != "over"]
+
+    def at(self, *stages: str) -> list[Pack]:
+        """Return the packs at these stages, oldest first."""
+        return [pack for pack in self.packs.values() if pack.stage in stages]
 
     def file(self, n: int, what: str) -> Path:
         """Return a file of a pack: `ids`, `requests` or `results`."""
@@ -194,7 +170,17 @@ class BatchLog:
         """Return the calls of a pack. Raises `RunError`."""
         return read_records(self.file(n, "ids"), PackedCall)
 
-    def note(self, n: int, event: Event, **changes: Any) -> Pack:
+    def results(self, n: int, offset: int = 0) -> Iterator[bytes]:
+        """Return the lines of results of a pack from an offset in bytes. Raises `RunError`."""
+        path = self.file(n, "results")
+        try:
+            with path.open("rb") as file:
+                file.seek(offset)
+                yield from file
+        except OSError as error:
+            raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+
+    def note(self, n: int, event: str, **changes: Any) -> None:
         """Record what happened to a pack, and what changes by it; on disk when this returns.
 
         Raises `RunError`, `DiskFull`.
@@ -207,7 +193,6 @@ class BatchLog:
         for name, value in changes.items():
             setattr(pack, name, value)
         self.packs[n] = pack
-        return pack
 
     def remove(self, n: int, *what: str) -> None:
         """Delete files of a pack."""
@@ -221,14 +206,95 @@ class BatchLog:
         for file in folder.iterdir() if folder.is_dir() else ():
             number, _, what = file.name.partition(".")
             pack = self.packs.get(int(number)) if number.isdecimal() else None
-            needed = set() if pack is None or pack.is_over else {"ids.jsonl", "requests.jsonl"}
-            if pack is not None and pack.is_fetched:
+            needed = {"ids.jsonl", "requests.jsonl"} if pack and pack.stage != "over" else set()
+            if pack and pack.stage == "fetched":
                 needed.add("results.jsonl")
             # Other files, such as answers to a file of requests, are not ours.
             ours = what in _OURS and (number.isdecimal() or number == NEW)
             if ours and what not in needed:
                 with contextlib.suppress(OSError):
                     file.unlink()
-        for pack in self.live:
-            if pack.is_fetched and not self.file(pack.n, "results").exists():
+        for pack in self.at("fetched"):
+            if not self.file(pack.n, "results").exists():
                 pack.event = "ended"  # Deleted results are fetched again.
+
+
+class NewPack:
+    """A pack that is being filled. It does not exist before `seal`, and then as a whole.
+
+    calls: those of its requests, by id.
+    """
+
+    def __init__(self, log: BatchLog) -> None:
+        """Raises `RunError`, `DiskFull`."""
+        self.calls: dict[str, PackedCall] = {}
+        self.bytes = self.tokens = 0
+        self._log = log
+        self._path = log.path / PACKS / f"{NEW}.requests.jsonl"
+        with self._writing():
+            self._path.parent.mkdir(exist_ok=True)
+            self._file = self._path.open("wb")
+
+    def add(self, call: PackedCall, line: bytes, tokens: int) -> None:
+        """Add a request. Raises `RunError`, `DiskFull`."""
+        with self._writing():
+            self._file.write(line + b"\n")
+        self.calls[call.id] = call
+        self.bytes += len(line) + 1
+        self.tokens += tokens
+
+    def has_room(self, limits: PackLimits, size: int, tokens: int) -> bool:
+        """Return whether a request of so many bytes and tokens fits in."""
+        most = limits.queued_tokens
+        return (
+            len(self.calls) < limits.requests
+            and self.bytes + size + 1 <= limits.bytes
+            and (not most or self.tokens + tokens <= most // 2)
+        )
+
+    def seal(self) -> int:
+        """Put the pack among those that are to be sent. Returns its number. Raises `RunError`,
+        `DiskFull`."""
+        n = max(self._log.packs, default=0) + 1
+        calls = self.calls.values()
+        replace_file(self._log.file(n, "ids"), map(sealed, calls))
+        with self._writing():
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._path.replace(self._log.file(n, "requests"))
+            sync_folder(self._path.parent)
+        token, upper = f"vlm-eval-{secrets.token_hex(8)}", math.fsum(one.upper for one in calls)
+        size = {"requests": len(calls), "bytes": self.bytes, "tokens": self.tokens}
+        self._log.note(n, "sealed", token=token, upper=upper, **size)
+        return n
+
+    def drop(self) -> None:
+        """Forget what was added."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+            self._path.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise write_error(self._path, error) from error
+
+
+def packed_id(request: Request, attempt: int) -> str:
+    """Return the id of a request in a batch.
+
+    It follows from the call, from everything that the reply depends on, and from the attempt: a
+    reply reaches its own call only, whatever becomes of the order of a file. Ids of equal calls
+    begin alike.
+    """
+    call = f"{request.id}\n{request.equal}\n{attempt}"
+    hashes = (hashlib.sha256(text.encode()).hexdigest() for text in (request.equal, call))
+    return "v" + "".join(one[:HALF] for one in hashes)
+
+
+def beginning(id: str) -> str:
+    """Return the part of a request's id that those of equal calls share."""
+    return id[: 1 + HALF]

@@ -6,26 +6,28 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from adapters.batches.contract import Deferrable, Deferring
-from adapters.contract import Adapter, Fatal, Fault
+from adapters.contract import Adapter, Fatal, Fault, PictureSource
 from harness.batches.lane import InBatches, Spool
 from harness.batches.log import BatchLog
-from harness.batches.looks import UNREAD_LOOKS
-from harness.batches.remote import Remote
+from harness.batches.remote import UNREAD_LOOKS, Remote
 from harness.engine import Budget, CostLimitReached, Engine, Job, Lane, Stopped
 from harness.engine.limits import UNPRICED
 from harness.errors import UserError
 from harness.pictures import PictureStore
+from harness.planning.estimated_calls import preflight_calls
 from harness.planning.model import open_model
 from harness.planning.plan import Plan
 from harness.printing import printable
 from harness.runs import RunDirectory, open_run
 from harness.runs.batches import PACKS
+from harness.runs.files import CALLS, read_records
 from harness.runs.finding import settings_of
+from harness.runs.on_record import CallHead
 from harness.session.progress import span
 from harness.session.session import Session
 from harness.tables import counted
@@ -33,6 +35,36 @@ from harness.tables import counted
 FIRST_LOOK_S, FIRST_WAIT_S, LONGEST_WAIT_S = 2.0, 60.0, 600.0
 WAIT_GROWS, WAIT_VARIES = 1.5, 0.1
 LONGEST_CANCEL_S = 1800.0
+
+
+async def _nothing() -> None:
+    return None
+
+
+def open_batches(
+    plan: Plan,
+    directory: RunDirectory,
+    pictures: PictureSource,
+    ready: Callable[[], Awaitable[None]],
+    say: Callable[[str], None],
+) -> Passes | None:
+    """Return the passes of a session that sends batches, or finds some of an earlier one.
+
+    `ready` is called once before the first request is put into a batch. Returns None for other
+    sessions. Raises `UserError` for a model that is not asked so.
+    """
+    log, spools = BatchLog.open(directory.path), "batch" in plan.settings.tier
+    if not spools and not log.live:
+        return None
+    deferring = _deferring(plan.model.adapter, plan.model.info.name, directory.path)
+    heads = read_records(directory.path / CALLS, CallHead) if log.live else ()
+    recorded = {head.id for head in heads}
+    first = max((case.cost or 0.0 for case in preflight_calls(plan)), default=0.0)
+    if not deferring.preflights:
+        ready, first = _nothing, 0.0
+    spool = Spool(deferring, log, pictures, spools, recorded, ready, first)
+    queued = plan.settings.queue_tokens or deferring.limits.queued_tokens
+    return Passes(plan, directory, spool, Remote(spool, say, queued), say)
 
 
 @dataclass
@@ -54,19 +86,18 @@ class Passes:
 
         Raises as `Engine.run`, and `Stopped` where nothing more can be sent.
         """
-        remote, spool, settings = self.remote, self.spool, self.plan.settings
-        remote.looks.sleep = engine.sleep
+        remote, spool, log = self.remote, self.spool, self.spool.log
+        remote.sleep = engine.sleep
         all_settled = len(self.directory.settled) == self.plan.dialogues
         if not spool.spools or all_settled:
             remote.withdraw()
-        if all_settled and not remote.log.live:
+        if all_settled and not log.live:
             return
         wait_s, passed = FIRST_WAIT_S, False
         while True:
             came = await remote.collect()
-            live = remote.log.live
             # Where everything is with the provider, a session only looks.
-            idle = spool.spools and live and not any(pack.is_unsent for pack in live)
+            idle = spool.spools and log.live and not log.at("unsent")
             if came or not (passed or idle):
                 try:
                     await self._pass(engine, session)
@@ -74,22 +105,23 @@ class Passes:
                     while spool.full and spool.budget.fits(spool.wanted):
                         await self._pass(engine, session)
                 except CostLimitReached as reached:
-                    if not remote.open:
+                    if not log.at("open"):
                         raise
                     # Calls at once ended here; replies to come may cost less than is set aside.
                     self.say(str(reached))
                     return
                 passed, wait_s = True, FIRST_WAIT_S
             await remote.send()
-            if not remote.open and spool.full is not None:
+            if not log.at("open") and spool.full is not None:
                 raise spool.full
-            for line in self._to_do():
-                self.say(line)
-            if not remote.log.live or not settings.wait:
-                if remote.log.live and not remote.open:
+            for pack in log.live:
+                if to_do := spool.deferring.told(log.file(pack.n, "requests")):
+                    self.say(to_do)
+            if not log.live or not self.plan.settings.wait:
+                if log.live and not log.at("open"):
                     raise Stopped(f"not sent yet: {open_run(self.directory.path).waiting}")
                 return
-            self.say(standing(remote.log, spool.budget))
+            self.say(_standing(spool))
             await engine.sleep(wait_s * random.uniform(1 - WAIT_VARIES, 1 + WAIT_VARIES))
             wait_s = min(LONGEST_WAIT_S, wait_s * WAIT_GROWS)
 
@@ -127,32 +159,27 @@ class Passes:
     @property
     def waiting(self) -> str:
         """The batches that the run waits for, in words; "" if there are none."""
-        return standing(self.remote.log, self.spool.budget) if self.remote.open else ""
-
-    def _to_do(self) -> list[str]:
-        """List what the user has to do before the packs can be answered."""
-        log = self.remote.log
-        told = (self.spool.deferring.told(log.file(one.n, "requests")) for one in log.live)
-        return [line for line in told if line]
+        return _standing(self.spool) if self.spool.log.at("open") else ""
 
 
-def standing(log: BatchLog, budget: Budget) -> str:
+def _standing(spool: Spool) -> str:
     """Describe the packs of a run that are not over."""
-    live, now = log.live, time.time()
-    total, answered = sum(pack.requests for pack in live), sum(pack.answered for pack in live)
+    live, now, budget = spool.log.live, time.time(), spool.budget
+    batches = [pack.batch for pack in live if pack.batch]
+    total, answered = sum(pack.requests for pack in live), sum(one.answered for one in batches)
     parts = [f"{counted(len(live), 'batch', 'batches')}, {answered:,} of {total:,} answered"]
-    if failed := sum(pack.failed for pack in live):
+    if failed := sum(one.failed for one in batches):
         parts.append(f"{failed:,} to ask again")
-    if unsent := sum(pack.is_unsent for pack in live):
+    if unsent := len(spool.log.at("unsent")):
         parts.append(f"{unsent} not sent yet")
     if created := [pack.created_at for pack in live if pack.created_at]:
         parts.append(f"oldest {span(now - min(created))}")
-    if expires := [pack.expires_at for pack in live if pack.expires_at]:
+    if expires := [one.expires_at for one in batches if one.expires_at]:
         parts.append(f"expires in {span(min(expires) - now)}")
     return ", ".join([*parts, f"${budget.spent:.2f} spent", f"${budget.held:.2f} reserved"])
 
 
-def deferring_of(adapter: Adapter, name: str, path: Path) -> Deferring:
+def _deferring(adapter: Adapter, name: str, path: Path) -> Deferring:
     """Return how the model of the run at `path` is asked in batches. Raises `UserError`."""
     if not isinstance(adapter, Deferrable):
         raise UserError(f"{name} is not asked in batches: leave --tier out")
@@ -167,28 +194,24 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
     run = open_run(path)
     model = open_model(settings_of(run)).loaded()
     with RunDirectory.start(path, run.manifest) as directory:
-        deferring, log = deferring_of(model.adapter, model.info.name, path), BatchLog.open(path)
-
-        async def ready() -> None:
-            return None
-
-        spool = Spool(deferring, log, PictureStore(), False, (), ready)
+        deferring, log = _deferring(model.adapter, model.info.name, path), BatchLog.open(path)
+        spool = Spool(deferring, log, PictureStore(), False, (), _nothing)
         spool.begin(Budget(None, directory.spent), UNPRICED)
-        remote = Remote(deferring, log, spool, say)
+        remote = Remote(spool, say)
         try:
             wait_s, failures, ends = FIRST_LOOK_S, 0, time.monotonic() + LONGEST_CANCEL_S
             while True:
                 # Each time, since a batch may only just have been found.
                 await remote.cancel()
                 await remote.collect()
-                if not remote.open:
+                if not log.at("open"):
                     break
                 failures = failures + 1 if remote.failed else 0
                 if remote.failed and failures > UNREAD_LOOKS:
                     raise remote.failed
                 if time.monotonic() > ends:
-                    raise Fault("server", f"not cancelled yet: {standing(log, spool.budget)}")
-                say(standing(log, spool.budget))
+                    raise Fault("server", f"not cancelled yet: {_standing(spool)}")
+                say(_standing(spool))
                 await asyncio.sleep(wait_s)
                 wait_s = min(FIRST_WAIT_S, wait_s * WAIT_GROWS)
         except Fault as fault:

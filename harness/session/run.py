@@ -144,7 +144,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
 
         batches = None
         if "batch" in settings.tier or has_batches(directory.path):
-            batches = from_leaf("harness.batches.leaf:open_batches")(
+            batches = from_leaf("harness.batches.passes:open_batches")(
                 plan, directory, pictures, ready, say
             )
         deployment = Deployment(plan, before, lambda reason: engine.stop(reason), say)

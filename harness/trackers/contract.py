@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from adapters.faults import cleaner
 from adapters.secrets import is_secret
@@ -16,6 +16,7 @@ from harness import HELD
 
 PROJECT = "vlm-eval"
 """Project of a run if the user names none."""
+Values = Callable[[], Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +66,6 @@ class Tracker(Protocol):
         ...
 
 
-class Point(NamedTuple):
-    """A point of a run's course, whose values are computed on the thread of a tracker."""
-
-    settled: int
-    values: Callable[[], Mapping[str, float]]
-
-
 MOST_POINTS = 100
 """Points that wait for a tracker; further ones are left out."""
 PATIENCE_S = 3.0
@@ -80,34 +74,34 @@ _THREAD = "tracker of a run: "
 HELD.append(_THREAD)
 
 
-class Feed:
+class Feed(threading.Thread):
     """Feeds a tracker, on a thread that does not keep the process alive.
 
-    name: the tracker's, for messages.
+    tracked: the tracker's name, for messages.
     notice: prints a line for the user; called from the tracker's thread.
     end_s: how long the end of a session may wait for it, in seconds. Points that it has not taken
         after half of that are left out, so that the result still gets through.
     """
 
     def __init__(
-        self, name: str, tracker: Tracker, notice: Callable[[str], None], end_s: float
+        self, tracked: str, tracker: Tracker, notice: Callable[[str], None], end_s: float
     ) -> None:
-        self._name, self._tracker, self._notice, self._end_s = name, tracker, notice, end_s
-        self._deadline = float("inf")
-        self._queue: SimpleQueue[Point | Ending] = SimpleQueue()
-        self._thread: threading.Thread | None = None
+        super().__init__(name=f"{_THREAD}{tracked}", daemon=True)
+        self._head, self._tracker, self._notice = f"tracker {tracked}:", tracker, notice
+        self._end_s, self._deadline = end_s, float("inf")
+        self._queue: SimpleQueue[tuple[int, Values] | Ending] = SimpleQueue()
+        self._begun: tuple[str, Mapping[str, Any]] = "", {}
         self._quiet = False
 
-    def start(self, name: str, config: Mapping[str, Any]) -> None:
+    def begin(self, name: str, config: Mapping[str, Any]) -> None:
         """Start the tracker."""
-        thread, given = f"{_THREAD}{self._name}", (name, config)
-        self._thread = threading.Thread(target=self._work, args=given, name=thread, daemon=True)
-        self._thread.start()
+        self._begun = name, config
+        self.start()
 
-    def log(self, point: Point) -> None:
-        """Hand over a point."""
+    def log(self, settled: int, values: Values) -> None:
+        """Hand over a point, whose values are computed on the thread of the tracker."""
         if self._queue.qsize() < MOST_POINTS:
-            self._queue.put(point)
+            self._queue.put((settled, values))
 
     def finish(self, ending: Ending) -> None:
         """Hand over the end; the time that `wait` allows begins to run."""
@@ -116,29 +110,30 @@ class Feed:
 
     def wait(self) -> None:
         """Return when the tracker has taken the end, or has had its time."""
-        if self._thread is None or self._quiet:
+        if not self.is_alive() or self._quiet:
             return
-        self._thread.join(min(PATIENCE_S, self._deadline - time.monotonic()))
-        if self._thread.is_alive() and (left := self._deadline - time.monotonic()) > 0:
-            self._notice(f"tracker {self._name}: waiting for it, {left:.0f} s at most")
-            self._thread.join(left)
-        if self._thread.is_alive():
+        self.join(min(PATIENCE_S, self._deadline - time.monotonic()))
+        if self.is_alive() and (left := self._deadline - time.monotonic()) > 0:
+            self._notice(f"{self._head} waiting for it, {left:.0f} s at most")
+            self.join(left)
+        if self.is_alive():
             self.abandon()
             self._notice(
-                f"tracker {self._name}: not finished {self._end_s:.0f} s after the run; what it "
-                "has not sent by now is lost to it"
+                f"{self._head} not finished {self._end_s:.0f} s after the run; what it has not "
+                "sent by now is lost to it"
             )
 
     def abandon(self) -> None:
         """Let it go without waiting and without a word."""
         self._quiet = True
 
-    def _work(self, name: str, config: Mapping[str, Any]) -> None:
+    def run(self) -> None:
         try:
-            self._say(str(self._tracker.start(name, config)))
+            self._say(str(self._tracker.start(*self._begun)))
             while not isinstance(item := self._queue.get(), Ending):
                 if time.monotonic() < self._deadline - self._end_s / 2:
-                    self._tracker.log(item.settled, dict(item.values()))
+                    settled, values = item
+                    self._tracker.log(settled, dict(values()))
             self._tracker.finish(item)
         except BaseException as error:  # An exit, too, is none of the run's business.
             why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -147,4 +142,4 @@ class Feed:
     def _say(self, text: str) -> None:
         if text and not self._quiet:
             keys = (value for name, value in os.environ.items() if is_secret(name))
-            self._notice(f"tracker {self._name}: {cleaner(*keys)(text)}")
+            self._notice(f"{self._head} {cleaner(*keys)(text)}")

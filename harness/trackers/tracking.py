@@ -18,7 +18,7 @@ from harness.session.summary import GROWTH, RunningScores, tokens_and_cost
 from harness.settings import Settings, public
 from harness.tables.results import POOLED
 from harness.trackers.config import open_trackers
-from harness.trackers.contract import Ending, Feed, Point
+from harness.trackers.contract import Ending, Feed, Values
 from parsers import Results
 from parsers.declaration import SPLIT
 
@@ -79,7 +79,7 @@ class Tracking(SessionObserver):
         values = {**_named(total), **_spent(done.records)}
         settled = sum(record.settled for record in done.records)
         if settled > self._before:
-            self._log(Point(settled, lambda: values))
+            self._log(settled, lambda: values)
         by_split = {value: part for (key, value), part in done.found.items() if key == SPLIT}
         rows = [row for name, part in by_split.items() for row in _rows(part, name)]
         rows += total if len(by_split) > 1 else []
@@ -112,12 +112,12 @@ class Tracking(SessionObserver):
             found = _rows(self._running.results_of(scored), whole=False) if scored else ()
             return {**_named(found), **_spent(latest)}
 
-        self._log(Point(self._running.settled, values))
+        self._log(self._running.settled, values)
 
-    def _log(self, point: Point) -> None:
-        self._sent, self._sent_at = point.settled, time.monotonic()
+    def _log(self, settled: int, values: Values) -> None:
+        self._sent, self._sent_at = settled, time.monotonic()
         for feed in self._feeds:
-            feed.log(point)
+            feed.log(settled, values)
 
     def _start(self, plan: Plan) -> None:
         if self._is_started:
@@ -133,7 +133,7 @@ class Tracking(SessionObserver):
             "version": __version__,
         }
         for feed in self._feeds:
-            feed.start(manifest.name, public(config))
+            feed.begin(manifest.name, public(config))
 
     def _end(self, ending: Ending) -> None:
         self._is_over = True

@@ -16,6 +16,7 @@ from parsers import Declaration, Interval, Measure, Results, ScoredUnit
 from parsers.bootstrap import bootstrap
 from parsers.clusters import clustered_values
 from parsers.counting import Parent, cluster_above, parent_of
+from parsers.estimates import Estimate
 from reports.analyses.units import RUN, Analysed
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, interval
@@ -77,14 +78,17 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
 
 
 def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[str, Any]]:
-    found, declared = rows.results(places), rows.declared
+    found, declared, seed = rows.results(places), rows.declared, rows.run.manifest.seed
     parents_behind, units = found.counts.behind[found.rules.headline]
-    shared = {"run": rows.label, "split": split}
-    seed = rows.run.manifest.seed
+    chosen = [rows.trials[place][1] for place in places]
+
+    def record(row: Estimate, head: str, over: str, n: int, second: Interval | None) -> Any:
+        about = {"run": rows.label, "split": split, "metric": head, "average": over}
+        both = _both(row.interval, second)
+        return {**about, declared.innermost.many: n, "rate": row.number, **both}
+
     for measure in declared.in_tables:
-        values, parents, clusters = headline_values(
-            (rows.trials[p][1] for p in places), found, measure
-        )
+        values, parents, clusters = headline_values(chosen, found, measure)
         for average in measure.averages:
             row = found.row(measure.name, average)
             assert row is not None  # Measures of units always have one.
@@ -92,14 +96,8 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
             if average != "cells":
                 averaged = clustered_values(values, parents, average, clusters)
                 second = bootstrap(*averaged, "micro", seed=seed)
-            yield {
-                **shared,
-                "metric": f"{measure.head} {coverage(row.units, units)}".rstrip(),
-                "average": average,
-                declared.innermost.many: parents_behind,
-                "rate": row.number,
-                **_both(row.interval, second),
-            }
+            head = f"{measure.head} {coverage(row.units, units)}".rstrip()
+            yield record(row, head, average, parents_behind, second)
     for measure in declared.of_parents:
         row = found.row(measure.name)
         if row is None or row.number is None or row.won is None:
@@ -108,14 +106,7 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
         if row.interval is not None and row.interval.method == "clopper-pearson":
             outcomes = [float(place < row.won) for place in range(row.n)]
             second = bootstrap(outcomes, range(row.n), seed=seed)
-        yield {
-            **shared,
-            "metric": measure.head,
-            "average": declared.level(measure.over).many,
-            declared.innermost.many: row.n,
-            "rate": row.number,
-            **_both(row.interval, second),
-        }
+        yield record(row, measure.head, declared.level(measure.over).many, row.n, second)
 
 
 def headline_values(

@@ -20,8 +20,8 @@ of one.
 
 Where a source prints the parts of an average (cells of a table, or settings), it names them in
 `parts` with the number of units of each in `sizes`, and its rows have the figures. They have to
-give the row's first number by the average that it states; if they give it by the other one, the
-file is wrong, and a row whose parts give it by neither is flagged, and a landmark.
+give the row's first number by the average that it states; a row whose parts give it by none is
+flagged, and a landmark.
 
 A source that has results by parents (tasks) names their `level`; its `splits` are then parents of a
 split, `of`, and `printed` of a row is the mean over all of them that the source prints. That mean
@@ -31,25 +31,23 @@ Keys are population, average, those of the kind, and the settings of a run that 
 their names. A key that is "unstated" never equals a run's; one that is "any" does not matter. Of
 settings that are not named the source says nothing: a run must have the usual value. `inferred`
 names keys that the source does not state and that follow from its released code or its numbers.
+
+What is wrong in a file is found by its tests (`tests/reports/published/checks.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import get_args
 
 import msgspec
 
 from adapters.decoding import convert_to
 from adapters.input_files import utf8_bytes
 from parsers import Declaration
-from parsers.declaration import Average
-from reports.comparability import declared
 from reports.published.keys import ANY, AVERAGE, UNSTATED, Keys, setting_keys, text_of
 
 FOLDER = Path(__file__).parent
@@ -63,7 +61,7 @@ class PublishedError(ValueError):
     """The file of published rows is not valid."""
 
 
-class _Row(msgspec.Struct, forbid_unknown_fields=True):
+class SourceRow(msgspec.Struct, forbid_unknown_fields=True):
     model: str
     cells: list[list[float]]
     spreads: list[float] = []
@@ -72,14 +70,14 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True):
     keys: Stated = {}
 
 
-class _Source(msgspec.Struct, forbid_unknown_fields=True):
+class Source(msgspec.Struct, forbid_unknown_fields=True):
     id: str
     paper: str
     table: str
     measures: list[str]
     splits: list[str]
     scale: float
-    rows: list[_Row]
+    rows: list[SourceRow]
     keys: Stated = {}
     parts: list[str] = []
     sizes: list[int] = []
@@ -106,8 +104,8 @@ class Scope(msgspec.Struct, frozen=True, eq=False, kw_only=True, forbid_unknown_
         return any(one.result in self.measures for one in declared.measures)
 
 
-class _File(Scope, frozen=True, eq=False, kw_only=True, forbid_unknown_fields=True):
-    source: list[_Source]
+class PublishedFile(Scope, frozen=True, eq=False, kw_only=True, forbid_unknown_fields=True):
+    source: list[Source]
     keys: Stated = {}
 
 
@@ -160,35 +158,23 @@ def key_names(scopes: Iterable[Scope]) -> tuple[str, ...]:
 
 
 def read_rows(path: Path) -> tuple[Published, ...]:
-    """Read a file of published rows. Raises `PublishedError` naming the row and what is wrong."""
+    """Read a file of published rows. Raises `PublishedError` for one that cannot be read."""
+    file = read_file(path)
+    return tuple(row for source in file.source for row in _rows(source, file))
+
+
+def read_file(path: Path) -> PublishedFile:
+    """Decode a file of published rows. Raises `PublishedError`."""
     try:
-        file = convert_to(msgspec.toml.decode(utf8_bytes(path)), _File)
+        return convert_to(msgspec.toml.decode(utf8_bytes(path)), PublishedFile)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise PublishedError(f"{path} cannot be read: {error}") from error
-    rows = tuple(row for source in file.source for row in _rows(source, file))
-    for name, times in Counter((r.source, r.model, r.level, r.split) for r in rows).items():
-        _require(times == 1, f"{' / '.join(filter(None, name))} occurs twice")
-    return rows
 
 
-def _require(valid: object, problem: str) -> None:
-    if not valid:
-        raise PublishedError(problem)
-
-
-def _rows(source: _Source, file: _File) -> Iterator[Published]:
-    _check(source, file)
-    splits = len(source.splits)
+def _rows(source: Source, file: PublishedFile) -> Iterator[Published]:
     for row in source.rows:
-        where = f"{source.id} / {row.model}"
-        _require(len(row.cells) == splits, f"{where} has {len(row.cells)} cells, not {splits}")
-        _require(
-            len(row.spreads) in (0, splits),
-            f"{where} has {len(row.spreads)} spreads for its splits",
-        )
         stated = file.keys | source.keys | row.keys
         keys = {name: text_of(value) for name, value in stated.items()}
-        _check_keys(keys, where, file)
         known = Published(
             source=source.id,
             paper=source.paper,
@@ -201,89 +187,52 @@ def _rows(source: _Source, file: _File) -> Iterator[Published]:
             inferred=source.inferred,
             note=source.note,
             scope=file,
-            flag=_flag(source, row, keys, where),
+            flag=_flag(source, row),
         )
         if row.printed is not None:
-            yield replace(known, values=_values(source, source.of, [row.printed], where))
+            yield replace(known, values=_values(source, [row.printed]))
         if source.level:  # The mean over one parent is the same by every average.
             known = replace(known, level=source.level, keys={**keys, AVERAGE: ANY}, flag="")
         for place, (split, cell) in enumerate(zip(source.splits, row.cells, strict=True)):
-            values = _values(source, split, cell, where)
             spread = round(row.spreads[place] / source.scale, 6) if row.spreads else None
-            yield replace(known, split=split, values=values, spread=spread)
+            yield replace(known, split=split, values=_values(source, cell), spread=spread)
 
 
-def _values(source: _Source, split: str, cell: list[float], where: str) -> dict[str, float]:
+def _values(source: Source, cell: list[float]) -> dict[str, float]:
     """Return the numbers for a split as shares, by measure."""
-    fits = 0 < len(cell) <= len(source.measures)
-    _require(fits, f"{where} has {len(cell)} numbers for {split}")
-    inside = all(0 <= value <= source.scale for value in cell)
-    _require(inside, f"{where} has a number outside 0 to {source.scale:g}")
     shares = [round(value / source.scale, 6) for value in cell]
     return dict(zip(source.measures, shares, strict=False))
 
 
-def _flag(source: _Source, row: _Row, keys: Keys, where: str) -> str:
-    """Return the error in a printed average, given its parts; "" if they agree or none is printed.
-
-    The parts are named, or are the row's own cells, one per parent.
-    """
-    if row.printed is not None:
-        printed, parts = row.printed, [cell[0] for cell in row.cells]
-    elif row.parts:
-        printed, parts = row.cells[0][0], row.parts
-        fits = len(parts) == len(source.parts) and len(source.sizes) in (0, len(parts))
-        _require(fits, f"{where} has {len(parts)} parts of {len(source.parts)}")
-        _require(len(row.cells) == 1, f"{where} has parts of several splits")
-    else:
-        return ""
+def averages(source: Source, row: SourceRow) -> dict[str, float]:
+    """Return the averages of a row's parts, by name; they are named, or are its own cells, one per
+    parent."""
+    parts = row.parts if row.printed is None else [cell[0] for cell in row.cells]
+    if not parts:
+        return {}
     found = {"macro" if source.level else "cells": math.fsum(parts) / len(parts)}
     if source.sizes:
         weighted = (part * size for part, size in zip(parts, source.sizes, strict=True))
         found["micro"] = math.fsum(weighted) / sum(source.sizes)
-    near = ROUNDED * source.scale
-    agreeing = [name for name, value in found.items() if abs(value - printed) <= near]
-    if not agreeing:
-        per_cent = 100 / source.scale
-        means = " and ".join(f"{value * per_cent:.1f} by {name}" for name, value in found.items())
-        return f"its parts give {means}, not {printed * per_cent:g}"
-    average = keys.get(AVERAGE)
-    states = f"{where} states {average}, but its parts give it by {agreeing[0]}"
-    _require(average in agreeing, states)
-    return ""
+    return found
 
 
-def _check(source: _Source, file: _File) -> None:
-    name = source.id
-    both = bool(source.level) == bool(source.of)
-    _require(both, f"{name} has to name both a level and the split that it is of")
-    level = source.level or all(row.printed is None for row in source.rows)
-    _require(level, f"{name} prints averages over a level that it does not name")
-    some = source.rows and source.measures and source.splits
-    _require(some, f"{name} has no rows, measures or splits")
-    for what, values, allowed in (
-        ("measures", source.measures, file.measures),
-        ("splits", [source.of] if source.level else source.splits, file.splits),
-        ("inferred", source.inferred, key_names([file])),
-        ("decisive", file.decisive, file.needed),
-        ("scale", [str(source.scale)], ("1.0", "100.0")),
-    ):
-        for value in values:
-            _require(value in allowed, f"{name} has an unknown value in {what}: {value!r}")
+def agreeing(source: Source, row: SourceRow) -> list[str]:
+    """Return the averages that are as printed."""
+    printed, near = printed_of(row), ROUNDED * source.scale
+    return [name for name, value in averages(source, row).items() if abs(value - printed) <= near]
 
 
-def _check_keys(keys: Keys, where: str, file: _File) -> None:
-    for name in file.needed:
-        lacks = f"{where} lacks the key {name}; write '{UNSTATED}' if it is unknown"
-        _require(name in keys, lacks)
-    for name, value in keys.items():
-        _require(name in key_names([file]), f"{where} has an unknown key: {name}")
-        if value in (UNSTATED, ANY):
-            continue
-        known = name != AVERAGE or value in get_args(Average)
-        _require(known, f"{where} has an unknown average: {value!r}")
-        if name in setting_keys() and (setting := declared(name)):
-            try:
-                setting.read(value)
-            except ValueError as error:
-                raise PublishedError(f"{where} has a wrong value of {name}: {error}") from error
+def printed_of(row: SourceRow) -> float:
+    """Return the printed average."""
+    return row.cells[0][0] if row.printed is None else row.printed
+
+
+def _flag(source: Source, row: SourceRow) -> str:
+    """Return the error in a printed average, given its parts; "" if they agree or none is
+    printed."""
+    found, per_cent = averages(source, row), 100 / source.scale
+    if not found or agreeing(source, row):
+        return ""
+    means = " and ".join(f"{value * per_cent:.1f} by {name}" for name, value in found.items())
+    return f"its parts give {means}, not {printed_of(row) * per_cent:g}"

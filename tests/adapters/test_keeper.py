@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.contract import Fatal
 from adapters.processes import Child
-from adapters.processes.exchange import Exchange
 from adapters.processes.keeper import Program
+from adapters.vllm.exchange import Abort, Exchange
 from tests.harness.pictures.test_store import alive
 
 pytestmark = pytest.mark.skipif(
@@ -51,7 +50,7 @@ print(program._keeper.pid, flush=True)
 time.sleep(3600)
 """
 ANSWERS = """
-from adapters.processes.exchange import Answer
+from adapters.vllm.exchange import Answer
 
 def serve(receive, send):
     told = []
@@ -158,10 +157,7 @@ def test_a_child_hears_of_cancelled_questions_where_it_can_break_them_off(tmp_pa
     path = tmp_path / "answers.py"
     path.write_text(ANSWERS)
     child = Child(f"{path}:serve")
-    with closing(Exchange(child, "the job", who="the worker", lost=Fatal)) as exchange:
-        assert exchange.first.result(GENEROUS_S) == []
-        known = exchange.ask("never answered", lost=Fatal, unwanted=lambda number: f"not {number}")
-        others = exchange.ask("never answered", lost=Fatal)
-        assert known.cancel()
-        assert others.cancel()
-        assert exchange.ask("what was dropped?", lost=Fatal).result(GENEROUS_S) == ["not 1"]
+    with closing(Exchange(child)) as exchange:
+        first, second = (exchange.ask("never answered", "") for _ in range(2))
+        assert first.cancel() and second.cancel()
+        assert exchange.ask("told?", "").result(GENEROUS_S) == [Abort(0), Abort(1)]

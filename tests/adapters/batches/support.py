@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,8 +83,9 @@ async def through(
     path = folder / "0001.requests.jsonl"
     sent = await write(provider, path, requests)
     done = Sent([id_of(number) for number in range(len(requests))])
-    done.uploaded = await provider.upload(TOKEN, path)
-    begun = await provider.create(TOKEN, path, done.uploaded, len(requests))
+    token = f"vlm-eval-{secrets.token_hex(8)}"
+    done.uploaded = await provider.upload(token, path)
+    begun = await provider.create(token, path, done.uploaded, len(requests))
     done.batch = await ended(provider, begun.id)
     async for line in provider.fetch(done.batch):
         if (id := provider.id_of(line)) in done.ids:

@@ -154,13 +154,12 @@ class Nightly:
         return outcome
 
     async def upload(self, token: str, path: Path) -> str:
+        for name, (known, _) in self.provider.uploads.items():
+            if known == token:
+                return name
         name = f"file-{len(self.provider.uploads)}"
         self.provider.uploads[name] = token, path.read_bytes()
         return name
-
-    async def find_upload(self, token: str) -> str | None:
-        found = [name for name, (known, _) in self.provider.uploads.items() if known == token]
-        return found[0] if found else None
 
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         self.provider.on_create(token)

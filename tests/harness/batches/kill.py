@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adapters import transport
-from harness.batches import log, packs
+from harness.batches import log
 from harness.commands.main import run
 from harness.runs import directory
 
@@ -58,10 +58,9 @@ def at_event(wanted: str, before: bool) -> None:
     def noted(self: Any, n: int, event: Any, **more: Any) -> Any:
         if before and event == wanted:
             die()
-        pack = note(self, n, event, **more)
+        note(self, n, event, **more)
         if event == wanted:
             die()
-        return pack
 
     log.BatchLog.note = noted  # type: ignore[method-assign]
 
@@ -105,7 +104,7 @@ def arrange(point: str) -> None:
     kind, _, rest = point.partition(":")
     match kind:
         case "spool":
-            at_call(packs.NewPack, "add", int(rest))
+            at_call(log.NewPack, "add", int(rest))
         case "before" | "after":
             at_event(rest, kind == "before")
         case "line":

@@ -260,14 +260,14 @@ def test_a_torn_download_is_fetched_again(server: WireServer) -> None:
 
 
 def test_a_full_disk_sends_nothing(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.batches import packs
+    from harness.batches import log
 
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
     args = arguments(server)
     with monkeypatch.context() as patched:
-        patched.setattr(packs, "sync_folder", full)
+        patched.setattr(log, "sync_folder", full)
         done = call(*args)
     assert done.code not in (0, WAITING)
     assert "no space left" in done.err.lower()
@@ -330,7 +330,7 @@ def test_cancelling_asks_the_provider_for_nothing_that_was_not_sent(server: Wire
 def test_cancelling_where_nobody_answers_is_one_line_and_may_be_repeated(
     server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.batches.looks.FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr("harness.batches.remote.FIRST_WAIT_S", 0.001)
     assert call(*arguments(server)).code == WAITING
     server.batches.switches.down = True
     refused = call("batches", "run", "--cancel")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.batches import looks, passes
+from harness.batches import passes, remote
 from harness.batches.log import BatchLog
 from harness.runs import open_run
 from harness.runs.batches import unrecorded_at
@@ -27,7 +27,7 @@ Json = dict[str, Any]
 def quick(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI", "ANTHROPIC", "GOOGLE"):
         monkeypatch.setenv(f"{name}_API_KEY", "sk-0123456789")
-    monkeypatch.setattr(looks, "FIRST_WAIT_S", 0.0)
+    monkeypatch.setattr(remote, "FIRST_WAIT_S", 0.0)
     monkeypatch.setattr(passes, "FIRST_LOOK_S", 0.0)
 
 
@@ -166,7 +166,7 @@ def test_answers_that_can_never_be_read_stay_within_the_limit(
     for _ in range(12):
         done = in_batch(server, provider, "--max-cost", str(limit))
         log = BatchLog.read(Path("run"))
-        most = sum(pack.upper for pack in log.packs.values() if not pack.is_unsent)
+        most = sum(pack.upper for pack in log.packs.values() if pack.stage != "unsent")
         assert most <= limit, (most, limit)
         if done.code != WAITING:
             break
@@ -240,8 +240,8 @@ def test_results_that_break_off_every_time_are_taken_as_far_as_they_come(
 ) -> None:
     assert in_batch(server, provider).code == WAITING
     [pack] = BatchLog.read(Path("run")).packs.values()
-    server.batches.switches.tear = 4 * looks.UNREAD_LOOKS
-    for _ in range(looks.UNREAD_LOOKS - 1):
+    server.batches.switches.tear = 4 * remote.UNREAD_LOOKS
+    for _ in range(remote.UNREAD_LOOKS - 1):
         assert "looked at again later" in in_batch(server, provider).err
     assert "its whole lines are read" in in_batch(server, provider).err
     assert to_the_end(server, provider).code == 0
@@ -269,13 +269,13 @@ def test_a_batch_with_an_odd_field_holds_nothing_up(
     if ends == "--cancel":
         done = call("batches", "run", "--cancel")
         assert done.code in (0, WAITING), done.err
-    for _ in range(looks.UNREAD_LOOKS):
+    for _ in range(remote.UNREAD_LOOKS):
         done = in_batch(server, provider) if ends == "batch" else run(server, provider)
         assert "Traceback" not in done.err
         first = BatchLog.read(Path("run")).packs[1]
-        if first.is_over:
+        if first.stage == "over":
             break
-    assert first.is_over
+    assert first.stage == "over"
     server.batches.switches.object = None
     server.batches.switches.polls = 0
     assert to_the_end(server, provider).code == 0
@@ -316,8 +316,8 @@ def test_a_batch_long_after_its_end_is_given_up(
 ) -> None:
     server.batches.switches.polls = 10**9
     assert in_batch(server, "openai").code == WAITING
-    monkeypatch.setattr(looks, "OVERDUE_S", -1e9)
-    for _ in range(looks.UNREAD_LOOKS):
+    monkeypatch.setattr(remote, "OVERDUE_S", -1e9)
+    for _ in range(remote.UNREAD_LOOKS):
         done = in_batch(server, "openai")
     assert "long after it should have ended" in done.err
     assert bounds() > 0

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import StepDataset, open_steps
+from harness.benchmarks.conversation.mt_mind2web import wrong_steps
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.history import FinishedTurns
 from harness.benchmarks.step.listing import list_steps, offered
 from harness.benchmarks.step.options import StepOptions
-from harness.benchmarks.conversation.mt_mind2web import wrong_steps
 from harness.candidates import page_of
 from harness.pictures import PicturePolicy
 from harness.protocols.contract import Needs

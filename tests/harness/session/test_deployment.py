@@ -164,7 +164,7 @@ def test_a_first_call_that_is_too_long_ends_the_run_with_the_remedy() -> None:
 def test_a_batch_that_comes_back_without_an_answer_stops_the_run(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.batches.looks.FIRST_WAIT_S", 0.0)
+    monkeypatch.setattr("harness.batches.remote.FIRST_WAIT_S", 0.0)
     monkeypatch.setattr("harness.batches.passes.FIRST_LOOK_S", 0.0)
     monkeypatch.setenv("OPENAI_API_KEY", "no-real-key-0123456789")
     answer = WITHOUT[kind][0]

@@ -7,24 +7,24 @@ import threading
 import pytest
 
 from harness import is_held
-from harness.trackers.contract import MOST_POINTS, Ending, Feed, Point
+from harness.trackers.contract import MOST_POINTS, Ending, Feed, Values
 from tests.harness.trackers.notes import PATIENCE_S, Hangs, Notes, Raises
 
 RUN: tuple[str, dict[str, int]] = ("a-run", {"seed": 42})
 KEY = "wb-Recognisable0123456789abcdefghijklmnop"
 
 
-def at(settled: int) -> Point:
-    return Point(settled, lambda: {"macro/element": settled / 1000})
+def at(settled: int) -> tuple[int, Values]:
+    return settled, lambda: {"macro/element": settled / 1000}
 
 
 def fed(tracker: Notes, points: int, end_s: float = PATIENCE_S) -> tuple[Feed, list[str]]:
     """A feed that was started, given some points and its end; and what it had to say."""
     said: list[str] = []
     feed = Feed("mine", tracker, said.append, end_s)
-    feed.start(*RUN)
+    feed.begin(*RUN)
     for number in range(1, points + 1):
-        feed.log(at(number))
+        feed.log(*at(number))
     return feed, said
 
 
@@ -49,7 +49,7 @@ def test_what_a_tracker_raises_is_told_once_and_ends_the_tracking(
 ) -> None:
     tracker = Raises(where, error)
     feed, said = fed(tracker, 5)
-    feed.log(at(6))
+    feed.log(*at(6))
     feed.finish(Ending(6))
     feed.wait()
     [line] = said
@@ -102,7 +102,7 @@ def test_points_beyond_a_number_are_left_out_and_the_end_is_not() -> None:
     feed, said = fed(tracker, 1)
     assert tracker.entered.wait(PATIENCE_S)
     for number in range(2, MOST_POINTS + 52):
-        feed.log(at(number))
+        feed.log(*at(number))
     feed.finish(Ending(MOST_POINTS + 51, complete=True))
     tracker.go.set()
     feed.wait()
@@ -126,9 +126,9 @@ def test_a_slow_tracker_gets_the_result_once_half_of_its_time_is_gone(
     tracker = Slow()
     feed = Feed("mine", tracker, lambda line: None, 30.0)
     for number in range(1, 21):
-        feed.log(at(number))
+        feed.log(*at(number))
     feed.finish(Ending(20, complete=True))
-    feed._work(*RUN)
+    feed.run()
     assert [settled for settled, _ in tracker.points] == [1, 2, 3, 4]
     assert tracker.ending == Ending(20, complete=True)
 
@@ -141,7 +141,7 @@ def test_numbers_are_computed_on_the_thread_of_the_tracker() -> None:
         return {"macro/element": 0.5}
 
     feed, _ = fed(tracker := Notes(), 0)
-    feed.log(Point(1, work))
+    feed.log(1, work)
     feed.finish(Ending(1))
     feed.wait()
     assert tracker.points == [(1, {"macro/element": 0.5})]

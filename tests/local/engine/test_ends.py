@@ -24,7 +24,7 @@ PARENT = """
 import sys, time
 from adapters import make
 model = make(f"vllm:{sys.argv[1]}")
-print(model._engine.pid, flush=True)
+print(model._engine._child.pid, flush=True)
 time.sleep(600)
 """
 
@@ -60,7 +60,7 @@ def test_a_killed_engine_ends_the_run_and_leaves_no_process(
 ) -> None:
     adapter = engine()
     (cores,) = log("processes")
-    pid = adapter._engine.pid
+    pid = adapter._engine._child.pid
 
     async def ask() -> None:
         waiting = asyncio.ensure_future(adapter.ask(saying("[wait]"), Pictures()))

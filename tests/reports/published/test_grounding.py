@@ -14,7 +14,8 @@ from parsers.grounding import GroundingDetail, Target
 from reports.published import beside as module
 from reports.published import matching
 from reports.published.beside import LANDMARKS, published_table
-from reports.published.source import PublishedError, published_rows, read_rows
+from reports.published.source import published_rows
+from tests.reports.published.checks import checked_rows
 from tests.reports.runs import setup, step, write
 
 V1, V2, PRO, WORLD = "screenspot", "screenspot-v2", "screenspot-pro", "osworld-g"
@@ -147,19 +148,19 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("average", BOTH)
 def test_parts_have_to_give_the_average_that_is_stated(file: Path, average: str) -> None:
     file.write_text(_file(average, BOTH[average]), "utf-8")
-    (row,) = read_rows(file)
+    (row,) = checked_rows(file)
     assert (row.flag, row.landmark) == ("", "")
     other = next(name for name in BOTH if name != average)
     file.write_text(_file(average, BOTH[other]), "utf-8")
-    with pytest.raises(PublishedError, match=f"paper / m states {average}, .* by {other}"):
-        read_rows(file)
+    with pytest.raises(ValueError, match=f"paper / m states {average}, .* by {other}"):
+        checked_rows(file)
     file.write_text(_file(average, "81.8"), "utf-8")
-    (row,) = read_rows(file)
+    (row,) = checked_rows(file)
     assert row.flag == "its parts give 81.0 by cells and 82.5 by micro, not 81.8"
     assert row.landmark == row.flag
     file.write_text(_file(average, BOTH[average], "93.0, 72.9"), "utf-8")
-    with pytest.raises(PublishedError, match="2 parts of 6"):
-        read_rows(file)
+    with pytest.raises(ValueError, match="2 parts of 6"):
+        checked_rows(file)
 
 
 def test_the_flagged_rows_are_those_whose_sources_contradict_themselves() -> None:
@@ -180,8 +181,8 @@ def test_a_row_is_a_landmark_where_its_average_or_its_rule_for_refusals_is_unsta
     assert {"screenspot-v2-gta1", "osworld-g-gta1", "mmbench-gui-l2-clawgui"} <= landmarks
     text = _file("cells", "81.0").replace('decisive = ["average"', 'decisive = ["luck"')
     file.write_text(text, "utf-8")
-    with pytest.raises(PublishedError, match="unknown value in decisive: 'luck'"):
-        read_rows(file)
+    with pytest.raises(ValueError, match="unknown value in decisive: 'luck'"):
+        checked_rows(file)
 
 
 def test_a_landmark_is_shown_but_stands_beside_no_run(
@@ -207,7 +208,7 @@ def test_a_landmark_is_shown_but_stands_beside_no_run(
     one = replace(one, detail=GroundingDetail(asked="Point.", gold=target, size=(9, 9)))
     run = write(tmp_path / "run", [one], made)
     file.write_text(_file("cells", "81.0"), "utf-8")
-    (alike,) = read_rows(file)
+    (alike,) = checked_rows(file)
     others = (
         replace(alike, model="flagged", flag="its parts do not fit"),
         replace(alike, model="open", keys={**alike.keys, "average": "unstated"}),

@@ -10,7 +10,8 @@ from harness.benchmarks import SplitSize
 from harness.runs import Run
 from reports.published import beside as module
 from reports.published.beside import published_beside
-from reports.published.source import Published, PublishedError, Scope, published_rows, read_rows
+from reports.published.source import Published, Scope, published_rows
+from tests.reports.published.checks import checked_rows
 from tests.reports.runs import setup, step, write
 
 SPLIT = "test_task"
@@ -76,5 +77,5 @@ def test_a_table_by_parents_is_checked(tmp_path: Path, old: str, new: str, said:
     assert old in text
     path = tmp_path / "miniwob.toml"
     path.write_text(text.replace(old, new), "utf-8")
-    with pytest.raises(PublishedError, match=said):
-        read_rows(path)
+    with pytest.raises(ValueError, match=said):
+        checked_rows(path)
