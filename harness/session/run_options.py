@@ -239,7 +239,7 @@ class RunOptions(TypedDict, total=False):
     environments: int | None
     """Number of processes that run episodes. Default: one per processor."""
     env_python: str | Path | None
-    """Python of the environment that BrowserGym is installed in (docs/browsergym.md)."""
+    """Python of the environment that BrowserGym is installed in (docs/episodes.md)."""
     rule: str | None
     """Published rule of the headline (docs/screen-steps.md). Default: that of the set."""
     redo: (

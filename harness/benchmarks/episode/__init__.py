@@ -40,7 +40,7 @@ class EpisodeSettings(LeafSettings):
     )
     env_python: PathText | None = _running(
         None,
-        "Python of the environment that BrowserGym is installed in (docs/browsergym.md).",
+        "Python of the environment that BrowserGym is installed in (docs/episodes.md).",
         metavar="PATH",
         needs=(OWN_PYTHON,),
     )

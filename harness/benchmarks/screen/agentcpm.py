@@ -75,7 +75,7 @@ def rows(folder: Folder) -> tuple[list[Row], list[DataFile]]:
     if (folder.root / COMPACT).is_file():
         return list(_compact(folder)), folder.files(COMPACT, "")
     what = (
-        "the steps of AgentCPM-GUI: make it from the TFRecords (docs/screen-data.md); the gold of "
+        "the steps of AgentCPM-GUI: make it from the TFRecords (docs/screen-steps.md); the gold of "
         "the test ids does not hold its 137 validation episodes"
     )
     if not any(folder.root.glob(CONVERTED)):

@@ -96,7 +96,7 @@ def _read(folder: Folder, split: str) -> Rows:
     if split == "agentcpm":
         return Rows(*agentcpm.rows(folder))
     name = next((one for one in GOLD if (folder.root / one).is_file()), GOLD[0])
-    files = folder.files(name, "the gold of the test steps (docs/screen-data.md)")
+    files = folder.files(name, "the gold of the test steps (docs/screen-steps.md)")
     rows = list(_rows(folder, name))
     if split == "os-atlas":
         files += folder.files(INDEX, "the steps that OS-Atlas evaluates")

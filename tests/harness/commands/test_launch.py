@@ -114,14 +114,14 @@ def test_the_tasks_of_an_array_job_merged_are_the_whole_run() -> None:
 
 def blocks(language: str) -> list[str]:
     """What the document has in a language."""
-    text = (Path(__file__).parents[3] / "docs" / "clusters.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "sweeps.md").read_text()
     return re.findall(rf"^```{language}[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def test_the_pods_of_the_documents_indexed_job_are_the_shards_of_a_run() -> None:
     yaml: Any = pytest.importorskip("yaml")
-    (manifest,) = blocks("yaml")
-    spec = yaml.safe_load(manifest)["spec"]
+    manifest = Path(__file__).parents[3] / "docs/examples/job.yaml"
+    spec = yaml.safe_load(manifest.read_text("utf-8"))["spec"]
     assert spec["completionMode"] == "Indexed"
     (pod,) = spec["template"]["spec"]["containers"]
     failing, ignored = spec["podFailurePolicy"]["rules"]

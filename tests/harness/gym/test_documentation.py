@@ -19,6 +19,7 @@ from tests.servers import Answer, Ask, WireServer
 HOUSE = Path(__file__).parents[3]
 PAGE = (HOUSE / "docs" / "environment.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r'^```python title="(\S+)"\n(.*?)^```$', PAGE, re.M | re.S))
+EXAMPLES["llm_agent.py"] = (HOUSE / "docs/examples/llm_agent.py").read_text(encoding="utf-8")
 OUTPUT = dict(re.findall(r'^```text title="(\S+)"\n(.*?)^```$', PAGE, re.M | re.S))
 
 
