@@ -1,4 +1,4 @@
-"""The sections of docs/reproductions.md, written from the declared reproductions.
+"""The commands of docs/reproductions.md, written from the declared reproductions.
 
     python -m docs.site.reproductions
 
@@ -17,24 +17,13 @@ MARK = "<!-- from here on made from reports/reproductions/*.toml -->\n"
 
 
 def generated() -> str:
-    """Return the sections as Markdown."""
-    return "\n".join(map(_section, reproductions().values()))
-
-
-def _section(one: Reproduction) -> str:
-    return f"""\
-### {one.name}
-{one.title}: {published_text(one)} ({one.row.paper}, {one.row.table}).
-
-```
-{_commands(one)}
-```
-"""
+    """Return the commands as a block of Markdown."""
+    return "```sh\n" + "\n".join(map(_commands, reproductions().values())) + "```\n"
 
 
 def _commands(one: Reproduction) -> str:
     run = command_text((*one.command, "--out", f"runs/{one.name}"))
-    return "\n".join((*one.needs.prepare, run))
+    return "\n".join((f"# {one.title}: {published_text(one)}", *one.needs.prepare, run, ""))
 
 
 if __name__ == "__main__":
