@@ -1,9 +1,9 @@
-import os
 import subprocess
+from pathlib import Path
 
 import ray
 
-SHARDS, HERE = 8, os.getcwd()
+SHARDS, HERE = 8, Path.cwd()
 
 
 @ray.remote(num_cpus=1, num_gpus=2, max_retries=5)

@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from harness.gym.recorded import RecordedEnv
 from harness.protocols.action_strings import ON_RECORDED_PAGES
 from parsers.browsergym import STOPS
