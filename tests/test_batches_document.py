@@ -1,4 +1,4 @@
-"""The demonstration in docs/batches.md runs as it is printed, and prints what is printed there."""
+"""The demonstration in docs/cost.md runs as it is printed, and prints what is printed there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def same(line: str) -> str:
 
 def test_the_demonstration_runs_as_printed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     isolate(monkeypatch, tmp_path)
-    document = (HOUSE / "docs/batches.md").read_text("utf-8")
+    document = (HOUSE / "docs/cost.md").read_text("utf-8")
     [block] = re.findall(r"```console\n(.*?)```", document, re.DOTALL)
     lines = block.splitlines()
     commands = [line[2:] for line in lines if line.startswith("$ ")]

@@ -34,6 +34,8 @@ SHARED = {
 """Modules whose exported names examples use, but of which the page says nothing as a whole."""
 FENCE = re.compile(r'^```\w+ title="(\S+)"\n(.*?)^```$', re.M | re.S)
 """A fenced file: language and name on the first line."""
+LINKED = re.compile(r"^\[(\w+\.py)\]\(examples/\1\)", re.M)
+"""A file of the page that lies in `docs/examples`: a link that begins its paragraph."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,17 @@ def read(page: str) -> str:
     return (HOUSE / page).read_text("utf-8")
 
 
+def named_files(text: str) -> dict[str, str]:
+    """The files that a text has or begins a paragraph with, by name."""
+    linked = {name: read(f"docs/examples/{name}") for name in LINKED.findall(text)}
+    return dict(FENCE.findall(text)) | linked
+
+
 def files_of(heading: str) -> dict[str, str]:
     """The files under a heading of a page ("A protocol"), by name."""
     (document,) = (page for page in map(read, PAGES) if f"\n## {heading}\n" in page)
     section = re.split(r"^## ", document.partition(f"\n## {heading}\n")[2], flags=re.M)[0]
-    files = dict(FENCE.findall(section))
+    files = named_files(section)
     assert files, f"no files under '{heading}'"
     return files
 
@@ -152,7 +160,7 @@ class Clicks(BaseHTTPRequestHandler):
 
 def test_examples_of_several_modules_name_them_for_pip() -> None:
     """The package of the page has all of its files; pip installs none of them otherwise."""
-    files = dict(FENCE.findall(read("docs/extending.md")))
+    files = named_files(read("docs/extending.md"))
     named = tomllib.loads(files["pyproject.toml"])["tool"]["setuptools"]["py-modules"]
     assert sorted(named) == sorted(name[:-3] for name in files if name.endswith(".py"))
 
@@ -160,7 +168,7 @@ def test_examples_of_several_modules_name_them_for_pip() -> None:
 @pytest.fixture
 def own(tmp_path: Path) -> Example:
     """All files of the page, side by side in a folder with the pictures of three icons."""
-    for name, text in FENCE.findall(read("docs/extending.md")):
+    for name, text in named_files(read("docs/extending.md")).items():
         if name.endswith(".py"):
             (tmp_path / name).write_text(text, "utf-8")
     for program, word in (("editor", "save"), ("editor", "search"), ("shop", "basket")):
@@ -408,7 +416,7 @@ def test_examples_use_nothing_internal() -> None:
     imported = {
         module
         for page in PAGES
-        for _, text in FENCE.findall(read(page))
+        for text in named_files(read(page)).values()
         for module in re.findall(r"^from ((?:adapters|harness|parsers)\S*) import", text, re.M)
     }
     exported = {name.rpartition(".")[0] for name in named}  # `harness.protocols` of its contract

@@ -1,6 +1,6 @@
 """Record `sample-screens`: tasks on a phone whose apps are sites of the sample.
 
-The files are one's own steps as `screen-steps` reads them (docs/screen-data.md): a schema, a line
+The files are one's own steps as `screen-steps` reads them (docs/screen-steps.md): a schema, a line
 per step, and a zip file of pictures. A step stores the screen before its action.
 """
 

@@ -155,7 +155,7 @@ BUILT_IN = {
     ),
     "grounding-items": (
         "harness.benchmarks.grounding.own:GroundingItems",
-        "your own grounding items, given with --data (docs/grounding-data.md)",
+        "your own grounding items, given with --data (docs/grounding.md)",
     ),
     "sample-grounding": (
         "harness.benchmarks.grounding.own:SAMPLE",
@@ -191,7 +191,7 @@ BUILT_IN = {
     ),
     "screen-steps": (
         "harness.benchmarks.screen.own:OwnSteps",
-        "your own recorded steps on screens, given with --data (docs/screen-data.md)",
+        "your own recorded steps on screens, given with --data (docs/screen-steps.md)",
     ),
     "visualwebbench": (
         "harness.benchmarks.question.visualwebbench:BENCHMARK",

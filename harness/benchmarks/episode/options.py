@@ -37,7 +37,7 @@ class ForeignOptions(EpisodeOptions):
 
     env_python: PathText | None = setting(
         None,
-        "Python of the environment that BrowserGym is installed in (docs/browsergym.md).",
+        "Python of the environment that BrowserGym is installed in (docs/episodes.md).",
         group="Running",
         metavar="PATH",
         identity=False,

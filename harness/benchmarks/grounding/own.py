@@ -6,7 +6,7 @@
     vlm-eval --benchmark grounding-items --data my-screens/grounding.toml --model oracle
 
 The second may name a data set on the hub in place of `items.jsonl`. The files are documented in
-docs/grounding-data.md. A package can give such a folder a name:
+docs/grounding.md. A package can give such a folder a name:
 
     TILLS = GroundingItems("tills", data=HERE)
 """

@@ -244,7 +244,7 @@ class ScreenQA(QuestionSet):
         if data is None and lacking:
             raise DataError(
                 f"{self.name}, {lacking[0]} is on no hub: give a folder with its files with --data "
-                "(docs/published-questions.md)"
+                "(docs/questions.md)"
             )
         return super().folder(data, splits)
 

@@ -81,7 +81,7 @@ def rows(folder: Folder) -> Iterator[Row]:
 
 def _compact(folder: Folder) -> Iterator[Row]:
     what = (
-        "the steps of AgentCPM-GUI: make it from the TFRecords (docs/screen-data.md); the gold of "
+        "the steps of AgentCPM-GUI: make it from the TFRecords (docs/screen-steps.md); the gold of "
         "the test ids does not hold its 137 validation episodes"
     )
     folder.files(COMPACT, what)

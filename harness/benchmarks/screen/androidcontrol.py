@@ -96,7 +96,7 @@ def _read(folder: Folder, split: str) -> Iterable[Row]:
     if split == "agentcpm":
         return agentcpm.rows(folder)
     name = next((one for one in GOLD if (folder.root / one).is_file()), GOLD[0])
-    folder.files(name, "the gold of the test steps (docs/screen-data.md)")
+    folder.files(name, "the gold of the test steps (docs/screen-steps.md)")
     rows = list(_rows(folder, name))
     if split == "os-atlas":
         folder.files(INDEX, "the steps that OS-Atlas evaluates")

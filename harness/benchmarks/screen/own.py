@@ -2,7 +2,7 @@
 
     vlm-eval --benchmark screen-steps --data my-screens --model oracle
 
-The files are documented in docs/screen-data.md.
+The files are documented in docs/screen-steps.md.
 """
 
 from __future__ import annotations

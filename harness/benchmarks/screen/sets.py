@@ -153,7 +153,7 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
     boxed: bool = False
     script: bool = False
     folders: tuple[str, ...] = ("images", "")
-    elsewhere: str = "give its folder with --data (docs/screen-data.md says which files it holds)"
+    elsewhere: str = "give its folder with --data (docs/screen-steps.md says which files it holds)"
     cell_labels: tuple[str, ...] = ("action",)
     whole = "episode"
     Options = RuleOptions

@@ -112,16 +112,12 @@ def test_the_tasks_of_an_array_job_merged_are_the_whole_run() -> None:
     assert len(list(Path("out folder/run").glob("merged.*"))) == 1
 
 
-def blocks(language: str) -> list[str]:
-    """What the document has in a language."""
-    text = (Path(__file__).parents[3] / "docs" / "clusters.md").read_text()
-    return re.findall(rf"^```{language}[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
 
 def test_the_pods_of_the_documents_indexed_job_are_the_shards_of_a_run() -> None:
     yaml: Any = pytest.importorskip("yaml")
-    (manifest,) = blocks("yaml")
-    spec = yaml.safe_load(manifest)["spec"]
+    spec = yaml.safe_load((EXAMPLES / "job.yaml").read_text("utf-8"))["spec"]
     assert spec["completionMode"] == "Indexed"
     (pod,) = spec["template"]["spec"]["containers"]
     failing, ignored = spec["podFailurePolicy"]["rules"]
@@ -144,7 +140,7 @@ def test_the_documents_program_runs_on_a_ray_cluster_of_two_nodes() -> None:
     cluster_utils: Any = pytest.importorskip("ray.cluster_utils", reason=missing)
     assert call(*FEW, "--out", "whole").code == 0
     script(*FEW, "--out", "run", shards=8)
-    program = next(text for text in blocks("python") if "import ray" in text)
+    program = (EXAMPLES / "shards.py").read_text("utf-8")
     Path("shards.py").write_text(program.replace("num_gpus=2", "num_gpus=0"))
     cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     try:

@@ -265,6 +265,6 @@ def test_the_page_of_the_documentation() -> None:
     )
     label, button = "<label| Plot >", "<button[B]| go; submit; Look up <img| glass > <text| now > >"
     assert page.refined({"4": "B"}) == f"<form| {label} {button} >"
-    guide = (Path(__file__).parents[3] / "docs/protocols-text.md").read_text("utf-8")
+    guide = (Path(__file__).parents[3] / "docs/protocols.md").read_text("utf-8")
     told = " ".join(guide.split())
     assert f"`{button}`" in told and f"`{label}`" in told

@@ -131,7 +131,7 @@ def test_trackio_has_one_run_of_two_sessions(trackio: str, place: Path) -> None:
 
 
 def test_a_run_with_pictures_is_continued_under_its_own_pillow_only(trackio: str) -> None:
-    """What docs/trackers.md says of installing trackio beside a run that is under way."""
+    """What docs/export.md says of installing trackio beside a run that is under way."""
     pillow = "import PIL; print(PIL.__version__)"
     ours, theirs = (run(one, "-c", pillow).stdout for one in (sys.executable, trackio))
     if ours == theirs:

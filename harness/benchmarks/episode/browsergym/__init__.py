@@ -1,1 +1,1 @@
-"""Tasks of BrowserGym, played in their own environment (docs/browsergym.md)."""
+"""Tasks of BrowserGym, played in their own environment (docs/episodes.md)."""

@@ -316,7 +316,7 @@ class Scripted:
             some = ", ".join(without[:3]) + (", ..." if len(without) > 3 else "")
             raise UserError(
                 f"oracle: no scripted solution of {some} ({len(without)} of {len(tasks)} tasks); "
-                "choose tasks that have one with --only task=NAME (docs/miniwob.md lists them)"
+                "choose tasks that have one with --only task=NAME (docs/episodes.md lists them)"
             )
 
     def predict(self, view: StepView, chance: random.Random, secret: Any) -> Prediction:

@@ -160,7 +160,7 @@ def test_the_same_items_in_another_folder_are_the_same_data(tmp_path: Path) -> N
 
 
 def test_the_example_of_the_documentation_is_a_set(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[4] / "docs" / "grounding-data.md").read_text("utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "grounding.md").read_text("utf-8")
     for name in ("grounding.toml", "items.jsonl"):
         write(tmp_path / name, page.split(f' title="{name}"\n')[1].partition("```")[0])
     write(tmp_path / "till.png", png((800, 600)))

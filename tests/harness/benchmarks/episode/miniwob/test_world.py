@@ -168,7 +168,7 @@ def test_scripted_solutions_are_rewarded_on_twenty_seeds(world: MiniWoBWorld, ta
 
 @pytest.mark.slow
 def test_a_straight_drag_far_from_its_centre_is_a_circle(world: MiniWoBWorld) -> None:
-    """docs/miniwob.md says so."""
+    """docs/episodes.md says so."""
     centre = next(
         one
         for one in choices_of(world.begin({"task": "draw-circle", "seed": "1"}))
