@@ -14,7 +14,6 @@ from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
 from harness.benchmarks.opening import open_with
 from harness.benchmarks.ready import Ready
-from harness.benchmarks.scoring import check_variant
 from harness.benchmarks.shows import Shows
 from harness.pictures import PicturePolicy
 from harness.planning.data import Selected, open_data
@@ -179,7 +178,6 @@ def plan_run(
         roles = open_roles(whole, protocol, asks=asks)
     selected = open_data(whole)
     source.check(selected.part, shows)
-    check_variant(whole, source.declared)
     if asks:
         source.check_installed()
         if model.policy is not None:

@@ -56,9 +56,7 @@ class Rule:
         answers and the picture's size.
     meaning: what it demands, in a few words.
     boxes: whether it means nothing in a set that has no boxes.
-    partial: whether it leaves out some steps.
     raises: whether its published code stops at some answers.
-    graded: whether a step may be right in part.
     score: a graded score that it has besides.
     script: whether it judges steps of several actions as they are. Under others every action has to
         be right.
@@ -68,9 +66,7 @@ class Rule:
     meaning: str
     judge: Judge
     boxes: bool = False
-    partial: bool = False
     raises: bool = False
-    graded: bool = False
     script: bool = False
     score: Callable[[Action | None, Action, Answers, Size], float] | None = None
 
@@ -232,7 +228,7 @@ RULES: Mapping[str, Rule] = {
         Rule("strict", "the smallest box around the recorded point, exact texts", _strict),
         Rule("os-atlas", "14 % of each side, the first word of texts", _atlas("ac"), raises=True),
         Rule("os-atlas-odyssey", "14 % of each side, words of the whole line", _atlas("odyssey")),
-        Rule("gui-r1", "14 % of each side, the argument alone", _gui_r1, partial=True),
+        Rule("gui-r1", "14 % of each side, the argument alone", _gui_r1),
         Rule(
             "qwen-ac",
             "any candidate box x 1.2, or 4 % of the longer side",
@@ -252,13 +248,11 @@ RULES: Mapping[str, Rule] = {
             "the five boxes nearest to the recorded point, or 4 % of each side",
             agentcpm(android_control=True),
             boxes=True,
-            partial=True,
         ),
         Rule(
             "agentcpm",
             "boxes around the recorded point, or 14 % of each side",
             agentcpm(android_control=False),
-            partial=True,
         ),
         Rule("clawgui-ac", "a circle of 368 px on 1080 x 2400, or five boxes", clawgui, boxes=True),
         Rule("seeclick-aitw", "a box x 2.4, or 14 % of each side; any text", seeclick),
@@ -284,23 +278,19 @@ RULES: Mapping[str, Rule] = {
             "omniact",
             "the same sequence, less the penalties of its lines",
             omniact(as_published=True),
-            graded=True,
             script=True,
         ),
         Rule(
             "omniact-mended",
             "the same with the boxes of all clicks",
             omniact(as_published=False),
-            graded=True,
             script=True,
         ),
         Rule(
             "os-atlas-omniact",
             "lines within 14 % of each side, as far as both scripts go",
             _omniact_lines(as_published=True),
-            partial=True,
             raises=True,
-            graded=True,
             script=True,
         ),
         Rule(
@@ -308,7 +298,6 @@ RULES: Mapping[str, Rule] = {
             "the same, missing and surplus lines are wrong",
             _omniact_lines(as_published=False),
             raises=True,
-            graded=True,
             script=True,
         ),
     )

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run
+from harness.runs.columns import id_column, level_column
 from harness.settings import SETTINGS
 from parsers.declaration import SPLIT
 from reports.comparability import CANDIDATES, POPULATION, row_of
@@ -108,7 +109,7 @@ def population_of(run: Run, steps: pd.DataFrame, within: tuple[str, str] | None 
         filtered = any(config.get(setting) for setting in _filters())
         return part if filtered else name if run.complete else finished
     declaration = run.manifest.declaration
-    parent, unit = declaration.innermost.column, declaration.id_column
+    parent, unit = level_column(declaration.innermost), id_column(declaration)
     whole = {size.split: size for size in declared}
     for split, rows in chosen.groupby(SPLIT, observed=True):
         size = whole.get(str(split))

@@ -62,7 +62,6 @@ def declaration(
             "Score",
             "score of the answers, each by its metric",
             main=True,
-            binary=binary,
             averages=averages,
             cells=tuple(cells),
         )
@@ -74,9 +73,7 @@ def declaration(
                 measure_of(name),
                 name,
                 metric.meaning,
-                binary=metric.binary,
                 averages=("micro",),
-                partial=True,
             )
         )
     if turns and binary:

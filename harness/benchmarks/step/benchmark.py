@@ -90,7 +90,18 @@ class StepBenchmark(Benchmark):
         return {}
 
     def of_run(self, settings: Settings) -> Self:
-        """Return the benchmark with the rules of scoring of a run."""
+        """Return the benchmark with the rules of scoring of a run.
+
+        Raises `UserError` for a variant of operation F1 that it does not compute.
+        """
+        known = self.declared.variants("operation_f1")
+        if known and settings.f1 not in known:
+            from harness.settings import SETTINGS
+
+            raise UserError(
+                f"{SETTINGS['f1'].written(settings.f1)} is not a variant of operation F1 on "
+                f"{self.name}, which has {', '.join(known)}"
+            )
         return replace(self, rules=scoring_rules(settings))
 
     def score(self, prediction: Prediction, detail: Any) -> Scores:
@@ -230,6 +241,8 @@ class StepBenchmark(Benchmark):
     def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
         exact = "exactly the recorded operation and value"
         needed = "Op. F1 = 1" if settings.step_rule == "f1" else exact
+        if self.declared.variants("operation_f1"):
+            yield f"Op. F1 variant: {settings.f1}."
         yield f"A step succeeds with the right element and {needed}."
         ceiling = (
             "the oracle, under this protocol and these rules."

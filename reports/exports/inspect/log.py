@@ -54,7 +54,6 @@ def log_of(run: Run, *, with_pictures: bool) -> tuple[il.EvalLog, str]:
         new_id=lambda *parts: id_of("run", id, *parts),
         model=spec.model,
         declared=manifest.declaration,
-        variant=rows.rules.variant,
         counted=counted(rows),
         page=page_of(run),
         show=pictures.show if pictures else placeholder,
@@ -181,7 +180,7 @@ def _score(measure: Measure, found: Sequence[Result]) -> il.EvalScore:
         for key, value in values.items():
             metric = il.EvalMetric(name=key, group=group, value=value, metadata=details)
             metrics[f"{group}_{key}" if group else key] = metric
-    about = {"head": measure.head, "meaning": measure.meaning}
+    about = {"head": measure.title, "meaning": measure.meaning}
     return il.EvalScore(name=measure.name, scorer=measure.name, metrics=metrics, metadata=about)
 
 
