@@ -94,9 +94,9 @@ class Observed:
     """What the scores of a run show of its measures.
 
     Attributes:
-        partial: those that valid units lack: they are about some units only. A unit without an
-            outcome is left out of them where it counts as failed in the others, as nothing says
-            which of both it is.
+        partial: those that some valid units lack next to others: they are about some units only.
+            A unit without an outcome is left out of them where it counts as failed in the others,
+            as nothing says which of both it is.
         graded: those with a value other than 0 and 1.
     """
 
@@ -115,6 +115,8 @@ def observed(units: Iterable[ScoredUnit], declared: Declaration) -> Observed:
     measures = [(one.name, one.unmeasured) for one in declared.measures if not one.all_of]
     for unit in units:
         if unit.invalid is not None or unit.lost or unit.scores is None:
+            continue
+        if not any(value is not None for value in unit.scores.values()):
             continue
         for name, flag in measures:
             value = unit.scores.get(name)

@@ -229,8 +229,6 @@ def _problems(declared: Declaration) -> Iterator[str]:
         ):
             if name not in known[kind]:
                 yield f"the measure {measure.name} names the {kind} {name}, which is not declared"
-        if (measure.main or measure.all_of) and not measure.head:
-            yield f"the measure {measure.name} is always in tables, and has no head there"
         if not set(measure.averages) <= set(get_args(Average)):
             yield f"the measure {measure.name} has an unknown average"
         if "quartiles" in measure.averages and measure.averages != SPREAD:

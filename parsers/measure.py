@@ -27,8 +27,8 @@ class Measure:
 
     Attributes:
         name: its key in `scores`, in `summary.json` and in frames.
-        head: head of its column in tables of results, which leave it out without one. Frames and
-            `summary.json` hold every measure.
+        head: head of its column in tables of results, which leave it out without one, except
+            the main measure and those of parents. Frames and `summary.json` hold every measure.
         meaning: what it says, in words.
         averages: how it is averaged, the headline's first; () for what is 0 or 1 and only counted.
         over: the level of parents of `macro` and `all_of`; the innermost unless given.
@@ -55,6 +55,10 @@ class Measure:
     main: bool = False
     cells: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.main or self.all_of:
+            fill(self, head=self.name)
 
     @property
     def within(self) -> str:

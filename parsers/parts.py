@@ -150,7 +150,7 @@ class Part:
                 interval = line.interval(values, places, average, measure)
                 number, n = mean(averaged), len(averaged)
                 rows.append(Estimate(measure.name, average, rule, number, interval, n, len(values)))
-            if rule == self.rules.headline and measure.name not in self.left_open:
+            if rule == self.rules.headline and self._is_bounded(line, measure):
                 chance = self._bound(self.bounds.chance, measure)
                 ceiling = self._bound(self.bounds.ceiling, measure)
                 rows[0] = replace(rows[0], chance=chance, ceiling=ceiling)
@@ -164,9 +164,17 @@ class Part:
                 n = len(values)
                 yield Estimate(measure.name, QUARTILES, rule, median, interval, n, n)
 
+    def _is_bounded(self, line: Line, measure: Measure) -> bool:
+        """Return whether chance says something of a measure that is not left open."""
+        chance = self.bounds.chance or {}
+        keys = ((repeat, unit.split, unit.unit_id) for repeat, unit in line.trials)
+        return measure.name not in self.left_open and any(
+            measure.name in chance.get(key, ()) for key in keys
+        )
+
     def _bound(self, bound: Mapping[UnitKey, Scores] | None, measure: Measure) -> float | None:
         """Return the headline of another agent: valid units have its scores, others are failed."""
-        if bound is None or (bound and measure.name not in next(iter(bound.values()))):
+        if bound is None:
             return None
         line, valid = self.lines[self.rules.headline], len(self.lines["valid"].trials)
         scores = [

@@ -65,7 +65,7 @@ def wrong_kind(said: Prediction, detail: PhoneDetail) -> float:
 DECLARED = Declaration(
     measures=(
         Measure("done", "Done", "the right action", main=True),
-        Measure("distance", "px", "pixels to the target", binary=False, averages=()),
+        Measure("distance", "px", "pixels to the target", averages=("quartiles",)),
         Measure("wrong_kind", "Wrong kind", "another kind of action", averages=(), error=True),
     ),
     levels=(Level("app"),),

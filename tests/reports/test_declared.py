@@ -39,7 +39,6 @@ DECLARED = Declaration(
             "nearness",
             "Near",
             "nearness",
-            binary=False,
             main=True,
             averages=("cells", "micro"),
             cells=("platform",),
@@ -163,7 +162,7 @@ def test_what_is_yes_or_no_in_one_benchmark_can_be_a_share_in_another(
     tmp_path: Path, complete: bool
 ) -> None:
     inside, *others = DECLARED.measures
-    shares = replace(DECLARED, measures=(replace(inside, binary=False), *others))
+    shares = replace(DECLARED, measures=(replace(inside), *others))
     runs = [
         _run(tmp_path / "a", complete=complete),
         _run(tmp_path / "b", declared=shares, benchmark="others", complete=complete),

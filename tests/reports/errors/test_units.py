@@ -24,13 +24,13 @@ LEVELS = (Level("album"),)
 POINTED = Declaration(
     (
         Measure("found", "Found", "the right picture"),
-        Measure("close", "Close", "closeness", binary=False, unmeasured="no-place"),
+        Measure("close", "Close", "closeness", unmeasured="no-place"),
         Measure("solved", "Solved", main=True, needs=("found", "close"), unmeasured="no-place"),
     ),
     LEVELS,
     kind="photo",
 )
-GRADED = Declaration((Measure("grade", "Grade", "grade", binary=False, main=True),), LEVELS)
+GRADED = Declaration((Measure("grade", "Grade", "grade", main=True),), LEVELS)
 
 
 def _unit(scores: Any, status: Status = Status.ANSWERED, **more: Any) -> Unit[None]:
