@@ -235,7 +235,7 @@ def _problems(declared: Declaration) -> Iterator[str]:
             yield f"the measure {measure.name} has quartiles and other averages"
         if measure.main and measure.averages in ((), SPREAD):
             yield f"the main measure {measure.name} has no average"
-        if ("cells" in measure.averages) != bool(measure.cells):
+        if not measure.all_of and ("cells" in measure.averages) != bool(measure.cells):
             yield f"the measure {measure.name} has to declare the groups of its cells, and only so"
         if measure.all_of and (measure.all_of == measure.name or declared[measure.all_of].all_of):
             yield f"all_of of the measure {measure.name} names no measure of units"

@@ -30,7 +30,8 @@ class Measure:
         head: head of its column in tables of results, which leave it out without one, except
             the main measure and those of parents. Frames and `summary.json` hold every measure.
         meaning: what it says, in words.
-        averages: how it is averaged, the headline's first; () for what is 0 or 1 and only counted.
+        averages: how it is averaged over units, the headline's first; () for what is 0 or 1 and
+            only counted.
         over: the level of parents of `macro` and `all_of`; the innermost unless given.
         all_of: makes it a measure of parents: 1 for a parent where the measure of this name is 1
             for every valid unit (task success). It is withheld while a parent is incomplete.
@@ -41,8 +42,7 @@ class Measure:
             level above them: the mean over its parents of the share of theirs (turns of a
             conversation) that succeed.
         needs: measures that must all be 1 for it to be 1. They decide it again where a report
-            takes another variant of one of them (`Declaration.variants`), unless the scores of the
-            run say otherwise.
+            takes another variant of one of them (`Declaration.variants`).
     """
 
     name: str

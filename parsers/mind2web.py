@@ -56,7 +56,6 @@ MIND2WEB = Declaration(
             "Task SR",
             "task success",
             all_of="success",
-            averages=("micro",),
             unmeasured=ELEMENT_ONLY,
         ),
     ),

@@ -67,7 +67,6 @@ MT_MIND2WEB = replace(
             "turn success by conversation",
             main=True,
             all_of="success",
-            averages=("cells",),
             cells=("conversation",),
             unmeasured=ELEMENT_ONLY,
         ),

@@ -7,8 +7,6 @@ what it holds of it: `task_id` is the id of the task, `gold_operation` the right
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from parsers.declaration import PREDICTED, TAKEN, Declaration, Group, Level
 
 
@@ -38,15 +36,3 @@ def group_column(group: Group, declared: Declaration) -> str:
 def score_column(name: str) -> str:
     """Return the column with the scores of a measure."""
     return f"{name}_correct" if name in PREDICTED else name
-
-
-def is_yes_or_no(values: Iterable[object]) -> bool:
-    """Return whether all scores that there are are 0 or 1; a column of them is one of booleans."""
-    return all(value in (0, 1) for value in values if value is not None)
-
-
-def as_column(values: Sequence[float | None]) -> Sequence[float | bool | None]:
-    """Return scores as they are in a column: as booleans if all are 0 or 1."""
-    if not is_yes_or_no(values):
-        return values
-    return [None if value is None else bool(value) for value in values]

@@ -16,7 +16,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from harness.runs.columns import (
-    as_column,
     group_column,
     id_column,
     level_column,
@@ -157,11 +156,7 @@ def write_table(steps: Path, table: Path, declared: Declaration, note: str = "")
     """
     import pyarrow.parquet as pq
 
-    rows = [_row(record, declared) for record in latest_steps(steps)]
-    for column in map(score_column, declared.scores):
-        for row, value in zip(rows, as_column([row[column] for row in rows]), strict=True):
-            row[column] = value
-    content = arrow_table(rows)
+    content = arrow_table([_row(record, declared) for record in latest_steps(steps)])
     # Of a relative path with a colon, pyarrow takes the beginning for the name of a file system.
     new = table.with_name(table.name + ".new").absolute()
     try:

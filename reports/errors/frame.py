@@ -177,9 +177,9 @@ def merge_into(
     matched = by_key.reindex(keyed)
     matched.index = merged.index
     for column in ERROR_COLUMNS:
-        values, kind = matched[column.name].astype("object"), str(column.kind)
+        values = matched[column.name].astype("object")
         merged[column.name] = pd.Series(
             values.where(values.notna(), None), index=merged.index, dtype="object"
-        ).astype(kind)  # type: ignore[call-overload]
+        ).astype("category" if column.kind == "category" else column.kind)
     merged.attrs = {**units.attrs, "problems": errors.attrs["problems"]}
     return merged

@@ -27,8 +27,9 @@ from reports.frames.units import plain_values
 from reports.load import RunLike, open_runs
 
 InvalidRule = Literal["exclude", "fail"]
-VARIANT = "f1"
-"""The setting that chooses the variant of a measure."""
+VARIANT, RULE = "f1", "step_rule"
+"""The setting that chooses the variant of a measure, and the one under whose usual value alone it
+decides the measures that need it."""
 INVALID_RULES: tuple[InvalidRule, ...] = get_args(InvalidRule)
 
 
@@ -152,10 +153,8 @@ def _rows(
 ) -> RunRows:
     declared = run.manifest.declaration
     rules = _rules(label, run.manifest, invalid, cluster)
-    own = str(run.manifest.config.get(VARIANT) or "")
-    own = own if varied(declared, own) else ""
-    if variant and not varied(declared, variant):
-        raise RunError(f"{label} has no measure with the variant {variant}: leave it out")
+    own = _variant(label, run.manifest, None)
+    chosen = _variant(label, run.manifest, variant)
     frame = steps_frame(run)
     frame.attrs = {}  # pandas copies them for every column that is looked at
     frame["run"] = pd.Series([label] * len(frame), dtype="str").astype("category")
@@ -163,8 +162,8 @@ def _rows(
         trials = _trials(frame, declared)
     except ValueError as error:
         raise RunError(f"{run.path} holds a row that cannot be read: {error}") from error
-    if variant and variant != own:
-        trials = _in_variant(label, run, trials, variant)
+    if chosen != own:
+        trials = _in_variant(label, run, trials, chosen)
     unreached = 0 if run.complete else _unreached(run.manifest, len(frame))
     partial = run.manifest.dataset.get("partial_tasks")
     known = partial.items() if isinstance(partial, Mapping) else ()
@@ -175,7 +174,7 @@ def _rows(
         totals = frame[total_column(declared)]
         for parent, total in zip(parents, totals, strict=True):
             lengths[parent] = max(lengths.get(parent, 0), int(total))
-    return RunRows(label, run, frame, trials, rules, lengths, unreached, variant or own)
+    return RunRows(label, run, frame, trials, rules, lengths, unreached, chosen)
 
 
 def varied(declared: Declaration, variant: str) -> Measure | None:
@@ -184,30 +183,47 @@ def varied(declared: Declaration, variant: str) -> Measure | None:
     return next(measures, None)
 
 
+def _variant(label: str, manifest: Manifest, wanted: str | None) -> str:
+    """Return the variant of a measure that a report wants, or else the run's own; "" for none."""
+    declared, usual = manifest.declaration, str(SETTINGS[VARIANT].default)
+    measure = varied(declared, usual)
+    if measure is None:
+        if wanted:
+            raise RunError(f"{label} has no measure with variants: leave out {wanted}")
+        return ""
+    chosen = str(wanted or manifest.config.get(VARIANT) or usual)
+    if chosen not in declared.variants(measure.name):
+        raise RunError(f"{label} has an unknown variant of {measure.name}: {chosen!r}")
+    return chosen
+
+
 def _in_variant(label: str, run: Run, trials: Sequence[Trial], variant: str) -> tuple[Trial, ...]:
     """Return rows with another variant of a measure, which decides again those that need it.
 
-    Raises `RunError` where the scores of the run show that it has decided them otherwise.
+    Raises `RunError` where it does not decide them, and where a row is without this variant.
     """
-    declared = run.manifest.declaration
+    declared, rule = run.manifest.declaration, run.manifest.config.get(RULE)
     measure = varied(declared, variant)
     assert measure is not None
     again = [one for one in declared.of_units if measure.name in one.needs]
+    if again and rule not in (None, SETTINGS[RULE].default):
+        raise RunError(
+            f"{label} was scored with {RULE} {rule}, which depends on the variant: score it again "
+            f"with vlm-eval score {shlex.quote(str(run.path))} {SETTINGS[VARIANT].written(variant)}"
+        )
     found = []
     for repeat, unit in trials:
-        if unit.scores is None:
-            found.append((repeat, unit))
-            continue
-        scores = dict(unit.scores)
-        if any(scores[one.name] != _all_right(one, scores) for one in again):
-            option = SETTINGS[VARIANT].written(variant)
-            raise RunError(
-                f"{label} was scored by a rule that depends on the variant: score it again with "
-                f"vlm-eval score {shlex.quote(str(run.path))} {option}"
-            )
-        scores[measure.name] = scores[f"{measure.name}.{variant}"]
-        scores |= {one.name: _all_right(one, scores) for one in again}
-        found.append((repeat, replace(unit, scores=scores)))
+        if unit.scores is not None:
+            scores = dict(unit.scores)
+            scores[measure.name] = scores[f"{measure.name}.{variant}"]
+            if scores[measure.name] is None:
+                raise RunError(
+                    f"{label} holds {declared.units} without {measure.meaning} in the variant "
+                    f"{variant}"
+                )
+            scores |= {one.name: _all_right(one, scores) for one in again}
+            unit = replace(unit, scores=scores)
+        found.append((repeat, unit))
     return tuple(found)
 
 

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from harness.runs import Run, RunError
-from harness.runs.columns import is_yes_or_no
 from harness.runs.files import STEPS
 from harness.runs.steps import LINES, lines_digest
 from parsers import Declaration
@@ -95,7 +94,6 @@ ARROW: dict[Kind, Any] = {
     "boolean": pa.bool_(),
     "Int64": pa.int64(),
     "float64": pa.float64(),
-    "score": pa.float64(),
 }
 _PANDAS = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
 
@@ -191,9 +189,6 @@ def _pandas(values: Any, kind: Kind) -> pd.Series[Any]:
         names = pd.Index(encoded.dictionary.to_pylist(), dtype="str")
         categorical = pd.Categorical.from_codes(codes, categories=names)
         return pd.Series(categorical.reorder_categories(names.sort_values()))
-    if kind == "score":
-        kind = "boolean" if is_yes_or_no(pc.unique(values).to_pylist()) else "float64"
-        values = values.cast(ARROW[kind])
     plain: pd.Series[Any] = values.to_pandas(types_mapper=_PANDAS.get)
     return plain.astype(kind)
 

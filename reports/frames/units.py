@@ -11,7 +11,6 @@ from harness.runs import Unit
 from harness.runs.columns import (
     group_column,
     id_column,
-    is_yes_or_no,
     level_column,
     score_column,
     total_column,
@@ -24,11 +23,10 @@ from reports.kind import reports_on
 if TYPE_CHECKING:
     import pandas as pd
 
-Kind = Literal["category", "str", "boolean", "Int64", "float64", "score"]
-"""`score` is boolean where all values are 0 or 1, else `float64`."""
+Kind = Literal["category", "str", "boolean", "Int64", "float64"]
 
 
-NUMBERS: frozenset[Kind] = frozenset({"boolean", "Int64", "float64", "score"})
+NUMBERS: frozenset[Kind] = frozenset({"boolean", "Int64", "float64"})
 
 
 class Column(NamedTuple):
@@ -77,8 +75,6 @@ def series(values: Any, kind: Kind) -> pd.Series[Any]:
     if kind == "category":
         # By way of strings: a column without a value is then one of strings, too.
         return column.astype("str").astype("category")
-    if kind == "score":
-        kind = "boolean" if is_yes_or_no(column.dropna()) else "float64"
     return column.astype(kind)
 
 
@@ -212,7 +208,7 @@ def _groups(declared: Declaration) -> Iterator[UnitColumn]:
 def _scores(declared: Declaration) -> Iterator[UnitColumn]:
     for one in declared.measures:
         if not one.all_of:
-            yield unit_column(score_column(one.name), "score", one.meaning, _score(one.name))
+            yield unit_column(score_column(one.name), "float64", one.meaning, _score(one.name))
 
 
 def _in(mapping: str, name: str) -> Getter:

@@ -66,7 +66,7 @@ DECLARED = Declaration(
     measures=(
         Measure("done", "Done", "the right action", main=True),
         Measure("distance", "px", "pixels to the target", averages=("quartiles",)),
-        Measure("wrong_kind", "Wrong kind", "another kind of action", averages=(), error=True),
+        Measure("wrong_kind", "Wrong kind", "another kind of action", averages=()),
     ),
     levels=(Level("app"),),
     kind="phone-step",
@@ -80,6 +80,7 @@ DECLARED = Declaration(
         ),
     ),
     labels=("fat finger", "wrong screen"),
+    errors=("wrong_kind",),
 )
 
 

@@ -79,7 +79,7 @@ def test_levels_are_found_by_name_and_ordered_from_the_innermost() -> None:
         ({"errors": ("hit",)}, "the error class hit is not one of the measures besides"),
         ({"errors": ("lost",)}, "the error class lost is not one of the measures besides"),
         (
-            {"measures": (HIT, Measure("a", all_of="hit", averages=("cells",), cells=("task",)))},
+            {"measures": (HIT, Measure("a", all_of="hit", cells=("task",)))},
             "a has no parents within task",
         ),
         ({"levels": ()}, "no level of parents"),

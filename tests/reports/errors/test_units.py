@@ -42,7 +42,7 @@ def _unit(scores: Any, status: Status = Status.ANSWERED, **more: Any) -> Unit[No
 
 
 def _class(declared: Declaration, unit: Unit[None]) -> tuple[str, str]:
-    found = by_outcome(unit, declared, {})
+    found = by_outcome(unit, declared)
     assert found.error_class in {info.error_class for info in general_classes(declared)}
     return found.error_class, found.detail
 
