@@ -48,12 +48,10 @@ def _order(rows: Iterable[Estimate], part: Part) -> Iterator[tuple[Key, Key]]:
     declared = part.declared
     for rule, line in part.lines.items():
         for measure in declared.of_units:
-            own = measure.score(part.rules.variant)
-            for name, score in _needed(measure, part):
+            for name in _needed(measure, part):
                 # A rule may decide otherwise than by what is declared to be needed.
-                if all(_at_most(of.get(own), of.get(score)) for of in line.scores):
+                if all(_at_most(of.get(measure.name), of.get(name)) for of in line.scores):
                     for average in measure.averages:
-                        yield (rule, own, average), (rule, name, average)
                         yield (rule, measure.name, average), (rule, name, average)
         for measure in declared.of_parents:
             of = declared[measure.all_of]
@@ -64,14 +62,13 @@ def _order(rows: Iterable[Estimate], part: Part) -> Iterator[tuple[Key, Key]]:
             yield ("strict", row.measure, row.average), ("valid", row.measure, row.average)
 
 
-def _needed(measure: Measure, part: Part) -> Iterator[tuple[str, str]]:
-    """Yield what a measure needs: the names of rows, and the scores that they are of."""
+def _needed(measure: Measure, part: Part) -> Iterator[str]:
+    """Yield the measures that one needs, each with the other ways to compute it."""
     if measure.name not in part.left_open:
         for name in measure.needs:
             if name not in part.left_open:
-                needed = part.declared[name]
-                yield from ((score, score) for score in needed.scores)
-                yield needed.name, needed.score(part.rules.variant)
+                yield name
+                yield from (f"{name}.{variant}" for variant in part.declared.variants(name))
 
 
 def _at_most(score: float | None, other: float | None) -> bool:

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from parsers.agreement import agreeing
 from parsers.counting import (
     DEFAULT_RULES,
     AggregationRules,
+    Observed,
     Parent,
     ParentOutcomes,
     Trial,
     after_exclusion,
     measures_of_whole,
+    observed,
     parent_outcomes,
     share,
 )
@@ -41,6 +44,7 @@ def results(
     lengths: Mapping[str, int] | None = None,
     whole: str | None = None,
     bounds: Bounds | None = None,
+    seen: Observed | None = None,
     group: str = "",
     value: str = "",
 ) -> Results:
@@ -55,6 +59,7 @@ def results(
         whole: the outermost level whose parents the units hold whole; by default that of all
             levels. "" for groups that split parents: those have no measures of parents.
         bounds: of the units.
+        seen: what the scores of all units of the run show of its measures; these units by default.
         group: the key that all of them share a value of, for the rows.
         value: that value.
 
@@ -74,7 +79,9 @@ def results(
         repeats.setdefault(repeat, []).append(unit)
     repeats = {repeat: after_exclusion(repeats[repeat], rules) for repeat in sorted(repeats)}
     repeats = repeats or {0: []}
-    part = Part(repeats, declared, rules, bounds or Bounds())
+    if seen is None:
+        seen = observed((unit for units in repeats.values() for unit in units), declared)
+    part = Part(repeats, declared, rules, bounds or Bounds(), seen)
     rows = [*part.means("valid"), *part.means("strict")]
     outcomes = {
         measure.name: [
@@ -91,7 +98,7 @@ def results(
         rows += over_repeats(part, outcomes)
     if group:
         rows = [replace(row, group=group, value=value) for row in rows]
-    return Results(rows, part.counts(), declared, rules, part.left_open, len(repeats))
+    return Results(rows, part.counts(), declared, rules, part.left_open, seen, len(repeats))
 
 
 def results_by(
@@ -102,6 +109,7 @@ def results_by(
     *,
     lengths: Mapping[str, int] | None = None,
     bounds: Bounds | None = None,
+    seen: Observed | None = None,
 ) -> dict[str, Results]:
     """Return the numbers of every group of a key, in alphabetical order.
 
@@ -116,6 +124,7 @@ def results_by(
     for trial in trials:
         groups.setdefault(trial[1].group(key), []).append(trial)
     whole = declared.group(key).whole
+    seen = seen or observed((unit for _, unit in trials), declared)
     return {
         value: results(
             groups[value],
@@ -124,6 +133,7 @@ def results_by(
             lengths=lengths,
             whole=whole,
             bounds=bounds,
+            seen=seen,
             group=key,
             value=value,
         )
@@ -140,9 +150,11 @@ def every_result(
     bounds: Bounds | None = None,
 ) -> dict[tuple[str, str], Results]:
     """Return the numbers of all units, by ("", ""), and of each value of each declared group."""
-    found = {("", ""): results(trials, declared, rules, lengths=lengths, bounds=bounds)}
+    seen = observed((unit for _, unit in trials), declared)
+    given: Any = {"lengths": lengths, "bounds": bounds, "seen": seen}
+    found = {("", ""): results(trials, declared, rules, **given)}
     for one in declared.groups:
-        parts = results_by(trials, one.name, declared, rules, lengths=lengths, bounds=bounds)
+        parts = results_by(trials, one.name, declared, rules, **given)
         found |= {(one.name, value): part for value, part in parts.items()}
     return found
 

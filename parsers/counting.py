@@ -13,7 +13,7 @@ from typing import Literal
 
 from parsers.declaration import Declaration, Level, Measure
 from parsers.rates import mean
-from parsers.records import ScoredUnit, Status
+from parsers.records import ScoredUnit, Scores, Status
 
 InvalidPolicy = Literal["valid", "fail"]
 """Treatment of invalid rows in headline measures: left out, or counted as failures."""
@@ -39,7 +39,6 @@ class AggregationRules:
     """Choices on which published evaluations differ, with our defaults.
 
     Attributes:
-        variant: the headline variant of the measure that has several; "" for its usual one.
         invalid: rows that cannot be answered are left out of the headline (`valid`) or score zero
             (`fail`, as in MindAct and SeeAct); both are always computed.
         unattempted: valid rows without a result are left out (`exclude`) or count as failed
@@ -52,7 +51,6 @@ class AggregationRules:
             websites.
     """
 
-    variant: str = ""
     invalid: InvalidPolicy = "valid"
     unattempted: Unattempted = "exclude"
     exclude: frozenset[Status] = frozenset()
@@ -65,10 +63,8 @@ class AggregationRules:
         return "strict" if self.invalid == "fail" else "valid"
 
     def resolved(self, declared: Declaration) -> AggregationRules:
-        """Return the rules with the variant and the cluster of a declaration."""
-        variants = next((one.variants for one in declared.measures if one.variants), ("",))
-        variant = self.variant if self.variant in variants else variants[0]
-        return replace(self, variant=variant, cluster=self.cluster or declared.clusters[0])
+        """Return the rules with the cluster of a declaration."""
+        return replace(self, cluster=self.cluster or declared.clusters[0])
 
 
 DEFAULT_RULES = AggregationRules()
@@ -91,6 +87,44 @@ def unmeasured(rows: Iterable[ScoredUnit], declared: Declaration) -> frozenset[s
         return frozenset()
     shared = frozenset.intersection(*(frozenset(row.flags) for row in answered))
     return frozenset(measure.name for measure in declared.measures if measure.unmeasured in shared)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the scores of a run show of its measures.
+
+    Attributes:
+        partial: those that some valid units lack next to others: they are about some units only.
+            A unit without an outcome is left out of them where it counts as failed in the others,
+            as nothing says which of both it is.
+        graded: those with a value other than 0 and 1.
+    """
+
+    partial: frozenset[str]
+    graded: frozenset[str]
+
+    def failed(self, declared: Declaration) -> Scores:
+        """Return the scores of a unit that counts as failed."""
+        return {name: None if name in self.partial else 0.0 for name in declared.scores}
+
+
+def observed(units: Iterable[ScoredUnit], declared: Declaration) -> Observed:
+    """Return what the scores of all units of a run show; answers whose flag leaves a measure open
+    (`Measure.unmeasured`) do not make it partial."""
+    partial, graded = set[str](), set[str]()
+    measures = [(one.name, one.unmeasured) for one in declared.measures if not one.all_of]
+    for unit in units:
+        if unit.invalid is not None or unit.lost or unit.scores is None:
+            continue
+        if not any(value is not None for value in unit.scores.values()):
+            continue
+        for name, flag in measures:
+            value = unit.scores.get(name)
+            if value is None and flag not in unit.flags:
+                partial.add(name)
+            elif value not in (None, 0, 1):
+                graded.add(name)
+    return Observed(frozenset(partial), frozenset(graded))
 
 
 def success(unit: ScoredUnit, score: str, rules: AggregationRules) -> bool | None:
@@ -160,7 +194,7 @@ def parent_outcomes(
     lengths: the number of rows of each innermost parent in the whole split, by its id; one with
         fewer rows here is incomplete.
     """
-    level, name = declared.level(measure.over), declared[measure.all_of].score(rules.variant)
+    level, name = declared.level(measure.over), measure.all_of
     parents: dict[Parent, list[ScoredUnit]] = {}
     for row in rows:
         if not row.lost and (row.scores is None or row.scores.get(name) is not None):

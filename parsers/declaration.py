@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Self, get_args
 
 from parsers.actions import ActionSpace
+from parsers.measure import SPREAD as SPREAD
 from parsers.measure import Average as Average
 from parsers.measure import Measure as Measure
 from parsers.measure import fill
@@ -23,15 +24,18 @@ OF_ALL_UNITS: Set[str] = {
     *("prompt_tokens", "input_tokens", "cached_tokens", "output_tokens", "calls", "cost"),
     *("status", "flags"),
 }
-"""Columns that frames have of all units: no measure, group or level can have them."""
+"""Columns that frames have of all units: no measure or group can have these names."""
 
-TAKEN: Set[str] = OF_ALL_UNITS | {
-    *("kind", "trial", "unit_id", "split", "total", "goal", "task", "history", "pictures"),
-    *("letter", "element", "operation", "value", "point", "action"),
-    *("point_x", "point_y", "arguments", "position", "parents", "labels", "digests"),
+PREDICTED: Set[str] = {"letter", "element", "operation", "value", "point", "action", "arguments"}
+"""Columns of frames with the parts of a prediction: a measure of this name says whether that part
+is right, a group has the right one (`harness.runs.columns`)."""
+
+TAKEN: Set[str] = {
+    *(*OF_ALL_UNITS, *PREDICTED, "kind", "trial", "unit_id", "split", "total", "goal", "task"),
+    *("history", "pictures", "point_x", "point_y", "position", "parents", "labels", "digests"),
     *("detail", "prediction", "scores", "usage"),
 }
-"""Columns of frames that a measure cannot have."""
+"""Columns of frames, and fields of units."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)*")
 
@@ -46,7 +50,6 @@ class Level:
         many: the word for several; `name` + s unless given.
         shared: True if the same id means the same parent in every split.
         extent: what intervals with these parents as clusters are for, after "for new".
-        column: its column in frames of units; `name` unless given.
     """
 
     name: str
@@ -54,10 +57,9 @@ class Level:
     many: str = ""
     shared: bool = False
     extent: str = ""
-    column: str = ""
 
     def __post_init__(self) -> None:
-        fill(self, one=self.name, many=f"{self.name}s", column=self.name)
+        fill(self, one=self.name, many=f"{self.name}s")
         fill(self, extent=self.many)
 
 
@@ -69,16 +71,11 @@ class Group:
         meaning: what it says, in words.
         whole: the outermost level whose parents lie in one group each; "" where groups split them
             all. Measures of parents are computed up to this level.
-        column: its column in frames of units; `name` unless given.
     """
 
     name: str
     meaning: str = ""
     whole: str = ""
-    column: str = ""
-
-    def __post_init__(self) -> None:
-        fill(self, column=self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +97,7 @@ class Declaration:
         flags: those of predictions that leave measures open (`Measure.unmeasured`), with what they
             stand for.
         labels: what people who look at failures usually call them, offered by the page.
+        errors: measures that are error classes: of units that fail and have 1 of them.
 
     Raises `ValueError` for a declaration that contradicts itself.
     """
@@ -115,6 +113,7 @@ class Declaration:
     actions: ActionSpace | None = None
     flags: tuple[tuple[str, str], ...] = ()
     labels: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         fill(self, unit=self.kind, units=f"{self.unit or self.kind}s")
@@ -145,7 +144,8 @@ class Declaration:
     @property
     def of_units(self) -> tuple[Measure, ...]:
         """The measures of units that are averaged."""
-        return tuple(one for one in self.measures if one.averages and not one.all_of)
+        plain = ((), SPREAD)
+        return tuple(m for m in self.measures if m.averages not in plain and not m.all_of)
 
     @property
     def of_parents(self) -> tuple[Measure, ...]:
@@ -155,46 +155,32 @@ class Declaration:
     @property
     def in_tables(self) -> tuple[Measure, ...]:
         """The measures of units that tables of results show."""
-        return tuple(one for one in self.of_units if one.in_tables)
+        return tuple(one for one in self.of_units if one.head)
 
     @property
     def spread(self) -> tuple[Measure, ...]:
         """The measures that are reported as median and quartiles."""
-        return tuple(m for m in self.measures if not (m.averages or m.binary or m.all_of))
+        return tuple(one for one in self.measures if one.averages == SPREAD)
+
+    @property
+    def counted(self) -> tuple[Measure, ...]:
+        """The measures of which only the ones are counted."""
+        return tuple(one for one in self.measures if not (one.averages or one.all_of))
 
     @property
     def shown(self) -> tuple[Measure, ...]:
         """The measures in tables of results, in the order of their columns."""
-        return (*self.in_tables, *self.of_parents, *(m for m in self.spread if m.in_tables))
+        return (*self.in_tables, *self.of_parents, *(m for m in self.spread if m.head))
 
     @property
     def scores(self) -> tuple[str, ...]:
         """The names of all scores of a unit."""
-        return tuple(name for measure in self.measures for name in measure.scores)
+        return tuple(one.name for one in self.measures if not one.all_of)
 
-    @property
-    def failed(self) -> dict[str, float | None]:
-        """The scores of a unit that counts as failed: 0 of the measures of all units."""
-        return {name: None if one.partial else 0.0 for one in self.measures for name in one.scores}
-
-    @property
-    def id_column(self) -> str:
-        """The column of frames with the ids of units."""
-        return f"{self.unit}_id"
-
-    @property
-    def total_column(self) -> str:
-        """The column of frames with the number of units that the innermost parent has in all."""
-        return f"total_{self.units}"
-
-    @property
-    def columns(self) -> tuple[tuple[str, str, Measure], ...]:
-        """Column, score and measure of all scores in frames of units; those of 0 or 1 first."""
-        return tuple(
-            (name if measure.variants else measure.column, name, measure)
-            for measure in sorted(self.measures, key=lambda one: not one.binary)
-            for name in measure.scores
-        )
+    def variants(self, name: str) -> tuple[str, ...]:
+        """Return the other ways to compute a measure: VARIANT of the measures `NAME.VARIANT`."""
+        before = f"{name}."
+        return tuple(one.removeprefix(before) for one in self.scores if one.startswith(before))
 
     @property
     def innermost(self) -> Level:
@@ -228,8 +214,8 @@ def _problems(declared: Declaration) -> Iterator[str]:
     mains = [measure.name for measure in declared.measures if measure.main]
     if len(mains) != 1:
         yield f"one measure has to be the main one, not {', '.join(mains) or 'none'}"
-    if sum(bool(measure.variants) for measure in declared.measures) > 1:
-        yield "more than one measure has variants"
+    if unknown := [name for name in declared.errors if name not in names or name in mains]:
+        yield f"the error class {unknown[0]} is not one of the measures besides the main one"
     if unknown := [name for name in declared.clusters if name not in levels]:
         yield f"the cluster {unknown[0]} is not a level ({', '.join(levels)})"
     for group in declared.groups:
@@ -238,34 +224,34 @@ def _problems(declared: Declaration) -> Iterator[str]:
     for measure in declared.measures:
         for name, kind in (
             *((name, "level") for name in (measure.over, measure.within) if name),
-            *((name, "group") for name in measure.cells),
+            *((name, "group") for name in measure.cells if not measure.all_of),
             *((name, "measure") for name in (measure.all_of, *measure.needs) if name),
         ):
             if name not in known[kind]:
                 yield f"the measure {measure.name} names the {kind} {name}, which is not declared"
-        if measure.error and (not measure.binary or measure.main):
-            yield f"the measure {measure.name} has to be 0 or 1, and not the main one, for a class"
         if not set(measure.averages) <= set(get_args(Average)):
             yield f"the measure {measure.name} has an unknown average"
-        if ("cells" in measure.averages) != bool(measure.cells):
+        if "quartiles" in measure.averages and measure.averages != SPREAD:
+            yield f"the measure {measure.name} has quartiles and other averages"
+        if measure.main and measure.averages in ((), SPREAD):
+            yield f"the main measure {measure.name} has no average"
+        if not measure.all_of and ("cells" in measure.averages) != bool(measure.cells):
             yield f"the measure {measure.name} has to declare the groups of its cells, and only so"
         if measure.all_of and (measure.all_of == measure.name or declared[measure.all_of].all_of):
             yield f"all_of of the measure {measure.name} names no measure of units"
         if measure.within in levels and (
-            not measure.all_of or declared.rank(measure.within) <= declared.rank(measure.over)
+            len(measure.cells) > 1 or declared.rank(measure.within) <= declared.rank(measure.over)
         ):
             yield f"the measure {measure.name} has no parents within {measure.within}"
-    columns = [column for column, _, _ in declared.columns]
-    of_units = {*OF_ALL_UNITS, *names, *columns, declared.id_column, declared.total_column}
-    taken = TAKEN | {level.column for level in declared.levels} | {declared.id_column}
-    for what, column, others in (
-        *(("group", group.column, of_units) for group in declared.groups),
-        *(("level", level.column, of_units) for level in declared.levels),
-        *(("measure", name, taken | set(columns[:place])) for place, name in enumerate(columns)),
+    own = {f"{declared.unit}_id", f"total_{declared.units}"}
+    for what, listed, taken in (
+        ("measure", names, (TAKEN - PREDICTED) | own | set(levels) | set(groups) - PREDICTED),
+        ("group", groups, OF_ALL_UNITS | own),
+        ("level", levels, own),
     ):
-        if column in others:
-            said = f"a {what} has the column {column}, which frames have for something else"
-            yield f"{said}: name another one ({what.title()}.column)"
+        for name in listed:
+            if name in taken:
+                yield f"the {what} {name} has a name that frames have a column for"
 
 
 def _names(what: str, listed: Iterable[str]) -> Iterator[str]:

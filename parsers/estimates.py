@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
-from parsers.counting import EXCLUDED, AggregationRules, Rule
+from parsers.counting import EXCLUDED, AggregationRules, Observed, Rule
 from parsers.declaration import Declaration
 from parsers.rates import Interval
 from parsers.records import Scores, Status
@@ -31,7 +31,7 @@ class Estimate:
     """One number of a run.
 
     Attributes:
-        measure: its name; `name.variant` of a measure with variants.
+        measure: its name.
         average: `macro`, `micro`, `cells`; `parents` for measures of parents, `quartiles` for
             those without an average. Over repeats: `share of repeats`, `pass@2`, `pass^2`, ...,
             `sd`, `sd within`, `sd between`.
@@ -116,6 +116,7 @@ class Results:
 
     Attributes:
         left_open: the measures that all predictions leave open (`Measure.unmeasured`).
+        seen: what the scores of all units of the run show of its measures.
         repeats: how many times each unit was asked about, at least 1.
     """
 
@@ -124,6 +125,7 @@ class Results:
     declared: Declaration
     rules: AggregationRules
     left_open: frozenset[str]
+    seen: Observed
     repeats: int
 
     def __deepcopy__(self, memo: object) -> Self:
@@ -140,9 +142,8 @@ class Results:
         unit has, and for what was not asked several times.
         """
         if not average:
-            of = next(m for m in self.declared.measures if measure in (m.name, *m.scores))
-            usual = of.averages[0] if of.averages else QUARTILES
-            average = PARENTS if of.all_of else usual
+            of = self.declared[measure]
+            average = PARENTS if of.all_of else next(iter(of.averages), "")
         return self._found.get((measure, average, rule or self.rules.headline))
 
     @property

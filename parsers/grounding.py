@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal
 
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
-from parsers.measure import Average, Measure
+from parsers.measure import SPREAD, Average, Measure
 from parsers.records import Prediction, Status
 from parsers.scoring import TOLERANCE, within
 
@@ -236,35 +236,18 @@ def measures(
             "Hit",
             "grounding accuracy",
             main=True,
-            explained="the point lies in the target",
             averages=averages,
             cells=cells,
         ),
+        Measure("present", "Present" * absent, there, averages=averages, cells=cells),
+        Measure("declined", meaning="absent targets that the model declines", averages=("micro",)),
+        Measure("distance", meaning="pixels to the target", averages=SPREAD),
         Measure(
-            "present",
-            "Present",
-            there,
-            averages=averages,
-            cells=cells,
-            partial=absent,
-            in_tables=absent,
+            "distance_diagonals",
+            meaning="diagonals of the target to the target",
+            averages=SPREAD,
         ),
-        Measure(
-            "declined",
-            "Declined",
-            "absent targets that the model declines",
-            averages=("micro",),
-            partial=True,
-            in_tables=False,
-        ),
-        *(
-            Measure(name, meaning=meaning, binary=False, averages=(), in_tables=False)
-            for name, meaning in (
-                ("distance", "pixels to the target"),
-                ("distance_diagonals", "diagonals of the target to the target"),
-                ("iou", "intersection over union"),
-            )
-        ),
+        Measure("iou", meaning="intersection over union", averages=SPREAD),
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from parsers.declaration import Group, Level, Measure
-from parsers.mind2web import MIND2WEB
+from parsers.mind2web import MIND2WEB, operation_f1_variants
 from parsers.records import ELEMENT_ONLY, F1_VARIANTS, SPLIT, F1Variant, Gold, Prediction, Scores
 from parsers.scoring import DEFAULT_RULES, ScoringRules, score
 
@@ -29,23 +29,9 @@ OTHER_GROUPINGS = {
 MT_MIND2WEB = replace(
     MIND2WEB,
     measures=(
-        Measure(
-            "element",
-            "Ele. Acc",
-            "element accuracy by turn",
-            column="element_correct",
-            explained=MIND2WEB["element"].explained,
-        ),
-        Measure(
-            "operation_f1",
-            "Op. F1",
-            "operation F1 by turn",
-            binary=False,
-            unmeasured=ELEMENT_ONLY,
-            variants=VARIANTS,
-            setting="f1",
-            explained=MIND2WEB["operation_f1"].explained,
-        ),
+        Measure("element", "Ele. Acc", "element accuracy by turn"),
+        Measure("operation_f1", "Op. F1", "operation F1 by turn", unmeasured=ELEMENT_ONLY),
+        *operation_f1_variants(VARIANTS),
         MIND2WEB["operation_exact"],
         replace(
             MIND2WEB["success"],
@@ -61,23 +47,19 @@ MT_MIND2WEB = replace(
             meaning="element accuracy by conversation",
             over="conversation",
             averages=("macro",),
-            in_tables=False,
         ),
         Measure(
             "operation_f1_by_conversation",
             meaning="operation F1 by conversation",
-            binary=False,
             unmeasured=ELEMENT_ONLY,
             over="conversation",
             averages=("macro",),
-            in_tables=False,
         ),
         Measure(
             "success_by_turn",
             meaning="step success by turn",
             unmeasured=ELEMENT_ONLY,
             averages=("macro",),
-            in_tables=False,
         ),
         Measure(
             "turn_success",
@@ -85,9 +67,8 @@ MT_MIND2WEB = replace(
             "turn success by conversation",
             main=True,
             all_of="success",
-            within="conversation",
+            cells=("conversation",),
             unmeasured=ELEMENT_ONLY,
-            column="success",
         ),
         Measure(
             "turn_success_by_turn",
@@ -98,8 +79,8 @@ MT_MIND2WEB = replace(
         ),
     ),
     levels=(
-        Level("task", one="turn", many="turns", column="turn_id"),
-        Level("conversation", extent="conversations on these websites", column="conversation_id"),
+        Level("task", one="turn", many="turns"),
+        Level("conversation", extent="conversations on these websites"),
         Level("website", shared=True),
     ),
     groups=(
@@ -108,7 +89,7 @@ MT_MIND2WEB = replace(
         Group("domain", "its domain", whole="website"),
         Group("subdomain", "its subdomain", whole="website"),
         Group("turn", "the number of its turn in the conversation", whole="task"),
-        Group("operation", "the recorded operation", column="gold_operation"),
+        Group("operation", "the recorded operation"),
     ),
     clusters=("conversation", "website"),
 )
@@ -121,5 +102,4 @@ def mt_score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_R
     any acceptable one; F1 of the sets of unchanged words; both right.
     """
     scores = score(prediction, gold, replace(rules, variants=VARIANTS))
-    headline = {**scores, "operation_f1": scores[f"operation_f1.{rules.variant}"]}
-    return {**scores, **{other: headline[name] for name, other in OTHER_GROUPINGS.items()}}
+    return {**scores, **{other: scores[name] for name, other in OTHER_GROUPINGS.items()}}

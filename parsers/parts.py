@@ -11,6 +11,7 @@ from dataclasses import replace
 from parsers.counting import (
     PARSE_FAILURES,
     AggregationRules,
+    Observed,
     Rule,
     Trial,
     cluster_above,
@@ -90,6 +91,7 @@ class Part:
     """Some units under the rules of a run.
 
     repeats: the units by repeat, after exclusion.
+    seen: what the scores of all units of the run show.
     left_open: the measures that all answers leave open.
     """
 
@@ -99,9 +101,10 @@ class Part:
         declared: Declaration,
         rules: AggregationRules,
         bounds: Bounds,
+        seen: Observed,
     ) -> None:
         self.declared, self.rules, self.repeats = declared, rules, repeats
-        self.bounds = bounds
+        self.bounds, self.seen = bounds, seen
         self.trials = [(repeat, unit) for repeat, units in repeats.items() for unit in units]
         twice = Counter((repeat, one.split, one.unit_id) for repeat, one in self.trials)
         for (_, split, unit_id), number in twice.items():
@@ -113,7 +116,7 @@ class Part:
     def lines_of(self, trials: Iterable[Trial]) -> dict[str, Line]:
         """Return the units behind each rule. Unsettled ones count as failed if the rules say so;
         those whose environment failed count nowhere."""
-        failed = self.declared.failed
+        failed = self.seen.failed(self.declared)
         valid: list[tuple[Trial, Scores]] = []
         invalid: list[tuple[Trial, Scores]] = []
         for trial in trials:
@@ -132,34 +135,26 @@ class Part:
         return Line([trial for trial, _ in pairs], [scores for _, scores in pairs], self)
 
     def means(self, rule: Rule) -> Iterator[Estimate]:
-        """Yield the measures of units, also in each variant, and the quartiles of those without an
-        average."""
+        """Yield the averages of the measures of units, and quartiles."""
         line = self.lines[rule]
         parents, units = len(set(line.parents(""))), len(line.trials)
         for measure in self.declared.of_units:
-            headline = measure.score(self.rules.variant)
-            for score in measure.scores:
-                values, places = line.known(score)
-                rows = []
-                for average in measure.averages:
-                    if measure.name in self.left_open:
-                        n = parents if average == "macro" else units
-                        rows.append(Estimate(score, average, rule, None, n=n, units=units))
-                        continue
-                    averaged = line.averaged(values, places, average, measure)
-                    interval = line.interval(values, places, average, measure)
-                    number, n = mean(averaged), len(averaged)
-                    rows.append(Estimate(score, average, rule, number, interval, n, len(values)))
-                if measure.variants:
-                    yield from rows
-                if score != headline:
+            values, places = line.known(measure.name)
+            rows = []
+            for average in measure.averages:
+                if measure.name in self.left_open:
+                    n = parents if average == "macro" else units
+                    rows.append(Estimate(measure.name, average, rule, None, n=n, units=units))
                     continue
-                rows = [replace(row, measure=measure.name) for row in rows]
-                if rule == self.rules.headline and measure.name not in self.left_open:
-                    chance = self._bound(self.bounds.chance, measure)
-                    ceiling = self._bound(self.bounds.ceiling, measure)
-                    rows[0] = replace(rows[0], chance=chance, ceiling=ceiling)
-                yield from rows
+                averaged = line.averaged(values, places, average, measure)
+                interval = line.interval(values, places, average, measure)
+                number, n = mean(averaged), len(averaged)
+                rows.append(Estimate(measure.name, average, rule, number, interval, n, len(values)))
+            if rule == self.rules.headline and self._is_bounded(line, measure):
+                chance = self._bound(self.bounds.chance, measure)
+                ceiling = self._bound(self.bounds.ceiling, measure)
+                rows[0] = replace(rows[0], chance=chance, ceiling=ceiling)
+            yield from rows
         for measure in self.declared.spread:
             own = [unit.scores or {} for _, unit in line.trials]
             values, _ = line.known(measure.name, own)
@@ -168,6 +163,14 @@ class Part:
                 interval = Interval(low, high, "quartiles", 0, False, 0.5)
                 n = len(values)
                 yield Estimate(measure.name, QUARTILES, rule, median, interval, n, n)
+
+    def _is_bounded(self, line: Line, measure: Measure) -> bool:
+        """Return whether chance says something of a measure that is not left open."""
+        chance = self.bounds.chance or {}
+        keys = ((repeat, unit.split, unit.unit_id) for repeat, unit in line.trials)
+        return measure.name not in self.left_open and any(
+            measure.name in chance.get(key, ()) for key in keys
+        )
 
     def _bound(self, bound: Mapping[UnitKey, Scores] | None, measure: Measure) -> float | None:
         """Return the headline of another agent: valid units have its scores, others are failed."""
@@ -180,10 +183,9 @@ class Part:
                 zip(line.trials, line.scores, strict=True)
             )
         ]
-        score = measure.score(self.rules.variant)
-        if valid and all(one.get(score) is None for one in scores[:valid]):
+        if valid and all(one.get(measure.name) is None for one in scores[:valid]):
             return None
-        values, places = line.known(score, scores)
+        values, places = line.known(measure.name, scores)
         return mean(line.averaged(values, places, measure.averages[0], measure))
 
     def counts(self) -> Counts:

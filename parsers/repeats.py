@@ -83,7 +83,7 @@ def over_repeats(
     """
     declared, rule = part.declared, part.rules.headline
     main = declared.main_of_units
-    if main.binary and main.name not in part.left_open:
+    if main.name not in part.seen.graded | part.left_open:
         yield from _of_units(part, main)
     for name, of in outcomes.items():
         picked = [one.by_rule[rule] for one in of]
@@ -116,16 +116,16 @@ def _headline(part: Part, units: Sequence[ScoredUnit]) -> float | None:
         won = {one: float(won) for one, won in of.by_rule[rule].items() if won is not None}
         return share(won, of.within)
     line = part.lines_of((0, unit) for unit in units)[rule]
-    values, places = line.known(main.score(part.rules.variant))
+    values, places = line.known(main.name)
     return mean(line.averaged(values, places, main.averages[0], main))
 
 
 def _of_units(part: Part, measure: Measure) -> Iterator[Estimate]:
-    score, level = measure.score(part.rules.variant), part.declared.level(measure.over)
+    level = part.declared.level(measure.over)
     won: dict[Hashable, list[bool]] = {}
     units: dict[Hashable, ScoredUnit] = {}
     for _, unit in part.trials:
-        if (outcome := success(unit, score, part.rules)) is not None:
+        if (outcome := success(unit, measure.name, part.rules)) is not None:
             key = unit.split, unit.unit_id
             won.setdefault(key, []).append(outcome)
             units[key] = unit

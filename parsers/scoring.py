@@ -158,19 +158,20 @@ def score(
     unsaid = prediction.operation is None and written is None
     if no_answer or mapped or none or missed or unsaid:
         zeros: dict[str, float] = dict.fromkeys(variants, 0.0)
-        return _scores(element, zeros, False, False, in_any, under)
+        return _scores(element, zeros, rules.variant, False, False, in_any, under)
     predicted = prediction.operation, prediction.value
     recorded = gold.operation, gold.value
     f1 = operation_f1(*predicted, *recorded, bag=rules.bag, variants=variants, written=written)
     lower = rules.variant.endswith("-lc")
     exact = operation_exact(*predicted, *recorded, lower=lower, written=written)
     success = step_success(element, f1[rules.variant], exact, rules.step_rule)
-    return _scores(element, f1, exact, success, in_any, under)
+    return _scores(element, f1, rules.variant, exact, success, in_any, under)
 
 
 def _scores(
     element: bool,
     operation_f1: Mapping[str, float],
+    variant: str,
     operation_exact: bool,
     success: bool,
     in_box: bool | None,
@@ -178,7 +179,8 @@ def _scores(
 ) -> Scores:
     return {
         "element": float(element),
-        **{f"operation_f1.{variant}": value for variant, value in operation_f1.items()},
+        "operation_f1": operation_f1[variant],
+        **{f"operation_f1.{name}": value for name, value in operation_f1.items()},
         "operation_exact": float(operation_exact),
         "success": float(success),
         "element_in_box": None if in_box is None else float(in_box),

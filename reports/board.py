@@ -7,19 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from harness.tables.results import (
-    POOLED,
-    average_of,
-    cluster_note,
-    coverage,
-    main_column,
-    main_text,
-    measured_name,
-)
+from harness.tables.results import POOLED, average_of, cluster_note, coverage, main_text
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.comparability import FACTS, row_of
 from reports.grid import Field, benchmarks_of, described, interval, plain_records
+from reports.names import main_column, measured_name
 from reports.settings import Differences, about, unranked
 from reports.spending import AMOUNTS, STYLES, SUCCESS_NOTE, success_fields
 
@@ -56,7 +49,7 @@ def board(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:
         values = rows.setdefault(row, {"model": row, "runs": []})
         values["runs"] += [] if label in values["runs"] else [label]
         columns.setdefault(column, []).append(label)
-        if of := coverage(one.get(measured_name(declared.main)), one[declared.units]):
+        if of := coverage(one.get(measured_name(declared.main, declared)), one[declared.units]):
             partial.append(f"{row} on {column} {of}")
         values |= {
             f"{column}{end}": one[f"{result}{end}"]

@@ -34,6 +34,7 @@ from harness.tables.results import (
 )
 from parsers import Average, Declaration, Results
 from parsers.declaration import SPLIT
+from reports.frames.rows import VARIANT, varied
 from reports.grid import benchmarks_of, cell, described_grid, frame_data, plain_records
 from reports.settings import about
 
@@ -226,8 +227,8 @@ def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:
         "cluster": attrs["cluster"],
         **{
             f"{measure.name}_variants": attrs["variants"]
-            for measure in attrs["declared"].measures
-            if measure.variants
+            for variant in sorted({*attrs["variants"].values()} - {""})[:1]
+            if (measure := varied(attrs["declared"], variant))
         },
         "runs": attrs["runs"],
         **({"common": list(attrs["common"])} if attrs["common"] else {}),
@@ -282,15 +283,15 @@ def _footnotes(table: pd.DataFrame, average: Average) -> tuple[str, ...]:
     declared: Declaration = table.attrs["declared"]
     listed = [one for of_run in table.attrs["results"].values() for one in of_run.values()]
     cluster = table.attrs["cluster"]
-    variants = sorted(set(table.attrs["variants"].values()))
-    lines = [rates_note(average, variants, declared, listed, cluster)]
-    if len(variants) > 1:
-        measure = next(one for one in declared.measures if one.variants)
-        option = written(measure.setting, "benchmark")
-        lines.append(
-            f"The runs were scored with different {measure.head} variants; choose one with "
-            f"{option}."
-        )
+    lines = [rates_note(average, declared, listed, cluster)]
+    variants = sorted(set(table.attrs["variants"].values()) - {""})
+    if variants and (measure := varied(declared, variants[0])):
+        lines[0] += f" {measure.head} variant: {', '.join(variants)}."
+        if len(variants) > 1:
+            lines.append(
+                f"The runs were scored with different {measure.head} variants; choose one with "
+                f"{written(VARIANT)}."
+            )
     lines += open_notes({name for one in listed for name in one.left_open}, declared)
     lines += coverage_notes(listed, declared)
     if has_few(listed):

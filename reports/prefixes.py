@@ -24,6 +24,7 @@ from reports.frames.tasks import in_order
 from reports.grid import Field, described, interval
 from reports.keys import INDEXES, Group, band
 from reports.load import RunLike, declarations, open_runs
+from reports.names import name_of
 from reports.settings import about_runs
 
 ALL = "all"
@@ -54,8 +55,10 @@ def fields(declared: Declaration) -> tuple[Field, ...]:
         Field("place", "str", "text", unit, f"which {unit} of the {level.one}, from 1; or {ALL}"),
         Field(level.many, "Int64", "count", level.many, f"{level.many} that have such a {unit}"),
         Field(units, "Int64", "hidden", units, f"{units} at that place, repeats included"),
-        Field(main.result, "float64", "percent", main.head, f"{meaning} of them, micro"),
-        *interval(main.result, main.head),
+        Field(
+            name_of(main, declared), "float64", "percent", main.head, f"{meaning} of them, micro"
+        ),
+        *interval(name_of(main, declared), main.head),
         Field("reached", "Int64", "count", "reached", f"{units} before which all are right"),
         Field("of_reached", "float64", "percent", f"{main.head} of these", f"{meaning}, micro"),
         *interval("of_reached", main.head),
@@ -142,7 +145,7 @@ def _without(rows: RunRows, units: Sequence[ScoredUnit]) -> str:
     if main.name in unmeasured(units, declared):
         reason = dict(declared.flags).get(main.unmeasured, f"{main.head} was not measured")
         return f"{rows.label}: {reason}: no {declared.unit} is right or wrong"
-    if not main.binary:
+    if main.name in rows.seen.graded:
         return f"{rows.label}: {main.head} is not yes or no: there is no first failure"
     return f"{rows.label}: {declared.units} have no order in their {declared.innermost.one}"
 
@@ -182,7 +185,7 @@ def _counted(rows: RunRows, trials: Sequence[Trial], group: Group | None) -> dic
     return {
         rows.declared.innermost.many: len({trial.parent for trial, _ in there}),
         rows.declared.units: len(there),
-        **_share(rows, main.result, there),
+        **_share(rows, name_of(main, rows.declared), there),
         "reached": len(reached),
         **_share(rows, "of_reached", reached),
     }

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from harness.runs.columns import id_column, level_column, score_column
 from harness.tables.grid import NumberStyle
 from parsers.rates import Interval, special
 from reports.frames.rows import RunRows
@@ -169,8 +170,8 @@ def worked(rows: RunRows) -> Worked:
     frame, main = rows.frame, rows.declared.main
     asked = frame[frame["asked"].fillna(False) & frame["settled"].fillna(False)]
     won: list[bool | None] = [None] * len(asked)
-    if main.binary and not main.all_of:
-        won = [bool(success) for success in asked[main.column].fillna(False)]
+    if main.name not in rows.seen.graded and not main.all_of:
+        won = [bool(success) for success in asked[score_column(main.name)].fillna(False)]
     calls = _calls(rows, asked)
     work = [_sum(call.work for call in made) for made in calls]
     bills, tokens = (
@@ -183,12 +184,12 @@ def worked(rows: RunRows) -> Worked:
     unpriced = bool(priced) and free and any(tokens)
     if unpriced:
         work, bills = [None] * len(work), [None] * len(bills)
-    level = rows.declared.level(rows.rules.cluster).column
+    level = level_column(rows.declared.level(rows.rules.cluster))
     return Worked(
         asked=asked,
         keys=[
             (str(unit), int(repeat))
-            for unit, repeat in zip(asked[rows.declared.id_column], asked["repeat"], strict=True)
+            for unit, repeat in zip(asked[id_column(rows.declared)], asked["repeat"], strict=True)
         ],
         calls=calls,
         won=won,
@@ -241,7 +242,7 @@ def _calls(rows: RunRows, asked: pd.DataFrame) -> list[list[CallCounts]]:
     used = {key: trials.count(max(trials)) for key, trials in last.items()}
     for record in rows.run.records() if shared else ():
         used[record.key] = used.get(record.key, 0) + sum(id in shared for id in record.calls)
-    keys = zip(asked[rows.declared.id_column], asked["repeat"], asked["calls"], strict=True)
+    keys = zip(asked[id_column(rows.declared)], asked["repeat"], asked["calls"], strict=True)
     return [
         made[str(step), int(repeat)] if used.get((str(step), int(repeat))) == number else []
         for step, repeat, number in keys

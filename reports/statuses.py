@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from harness.tables import interval_record
-from harness.tables.results import measured_name, partly_measured
 from parsers import PARSE_FAILURES, Declaration, Measure, ScoredUnit, Status, mean_interval
 from parsers.counting import parent_of, unmeasured
 from parsers.records import ENVIRONMENT_ERROR, SCORING_ERROR
@@ -16,6 +15,7 @@ from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, clusters, described, interval
 from reports.kind import reports_on
 from reports.load import RunLike, declarations, open_runs
+from reports.names import measured_name, name_of, partly_measured
 from reports.settings import about_runs
 
 
@@ -25,8 +25,16 @@ def _fields(declared: Declaration, partial: Collection[Measure]) -> tuple[Field,
         field
         for one in declared.in_tables
         for field in (
-            Field(one.result, "float64", "percent", one.head, f"mean {one.meaning} among them"),
-            Field(measured_name(one), "Int64", "count", "of", f"{units} with a score of it"),
+            Field(
+                name_of(one, declared),
+                "float64",
+                "percent",
+                one.head,
+                f"mean {one.meaning} among them",
+            ),
+            Field(
+                measured_name(one, declared), "Int64", "count", "of", f"{units} with a score of it"
+            ),
         )[: 1 + (one in partial)]
     )
     return (
@@ -127,10 +135,10 @@ def _records(rows: RunRows) -> Iterator[dict[str, Any]]:
                 name: value
                 for measure in declared.in_tables
                 if measure.name not in left_open
-                for scores in [_scores(with_status, measure.score(rows.rules.variant))]
+                for scores in [_scores(with_status, measure.name)]
                 for name, value in (
-                    (measure.result, sum(scores) / len(scores) if scores else None),
-                    (measured_name(measure), len(scores)),
+                    (name_of(measure, declared), sum(scores) / len(scores) if scores else None),
+                    (measured_name(measure, declared), len(scores)),
                 )
             },
         }

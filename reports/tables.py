@@ -8,8 +8,9 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import RunError
+from harness.runs.columns import id_column
 from harness.tables import interval_record
-from harness.tables.results import LINES, POOLED, main_column, measured_name, partly_measured
+from harness.tables.results import LINES, POOLED
 from parsers import Average, Declaration, Measure, Results
 from parsers.counting import Rule
 from parsers.declaration import SPLIT
@@ -21,6 +22,7 @@ from reports.frames.units import Column, Kind, typed, union
 from reports.grid import benchmarks_of
 from reports.keys import Group, key_named, keys
 from reports.load import RunLike, declarations, open_runs, unfinished_lines
+from reports.names import main_column, measured_name, name_of, partly_measured
 from reports.settings import attrs_of, unranked
 
 QUARTILES = ("median", "lower", "upper")
@@ -48,9 +50,9 @@ def columns(
         *measured_columns(partial, declared),
         *(
             Column(
-                f"{measure.result}_{average}{end}",
+                f"{name_of(measure, declared)}_{average}{end}",
                 kind,
-                f"{measure.result}, {average}{end.replace('_', ', ')}",
+                f"{name_of(measure, declared)}, {average}{end.replace('_', ', ')}",
             )
             for measure in declared.in_tables
             for average in measure.averages
@@ -58,7 +60,7 @@ def columns(
         ),
         *(column for measure in declared.of_parents for column in _of_parents(measure, declared)),
         *(
-            Column(f"{measure.result}_{name}", "float64", f"{measure.meaning}, {name}")
+            Column(f"{name_of(measure, declared)}_{name}", "float64", f"{measure.meaning}, {name}")
             for measure in declared.spread
             for name in QUARTILES
         ),
@@ -76,15 +78,15 @@ def columns(
 
 
 def _of_parents(measure: Measure, declared: Declaration) -> Iterator[Column]:
-    level = declared.level(measure.over)
-    yield Column(measure.result, "float64", f"missing while a {level.one} is incomplete")
-    yield Column(f"{measure.result}_low", "float64", "its interval")
-    yield Column(f"{measure.result}_high", "float64", "its interval")
-    yield Column(f"{measure.result}_method", "str", "its method")
-    yield Column(f"{measure.result}_few", "boolean", "whether it is marked")
-    yield Column(f"{measure.key}_succeeded", "Int64", f"successes among the complete {level.many}")
-    yield Column(f"{measure.key}_complete", "Int64", f"complete {level.many}")
-    yield Column(f"{measure.key}_total", "Int64", f"all {level.many} that count")
+    level, name = declared.level(measure.over), name_of(measure, declared)
+    yield Column(name, "float64", f"missing while a {level.one} is incomplete")
+    yield Column(f"{name}_low", "float64", "its interval")
+    yield Column(f"{name}_high", "float64", "its interval")
+    yield Column(f"{name}_method", "str", "its method")
+    yield Column(f"{name}_few", "boolean", "whether it is marked")
+    yield Column(f"{name}_succeeded", "Int64", f"successes among the complete {level.many}")
+    yield Column(f"{name}_complete", "Int64", f"complete {level.many}")
+    yield Column(f"{name}_total", "Int64", f"all {level.many} that count")
 
 
 def main_table(
@@ -105,7 +107,7 @@ def main_table(
     constants, differences: settings that the runs share, and those in which they differ.
     given: scoring rules passed here, which replace those of the runs.
     runs: facts about each run, see `reports.frames.runs.FACTS`.
-    variants: by run, the variant of the measure that has several.
+    variants: by run, the variant of the measure that has several; "" for none.
     key: what the rows are grouped by.
     cluster: the level of parents that the intervals take as independent.
     declared: what the benchmark of the first run declares.
@@ -171,7 +173,7 @@ def by_tables(
                 message = f"{label} cannot be grouped by {error.args[0]!r}, only by {known}"
                 raise RunError(message) from error
     evaluated = run_rows(opened.values(), f1=f1, invalid=invalid, cluster=cluster)
-    counted = {rows.label: rows.frame[rows.declared.id_column].nunique() for rows in evaluated}
+    counted = {rows.label: rows.frame[id_column(rows.declared)].nunique() for rows in evaluated}
     own_rules = f1 is None and invalid is None and not cluster
     disagreeing = [*filter(None, map(disagreement, evaluated))] if own_rules else []
     if common:
@@ -184,7 +186,7 @@ def by_tables(
         **settings,
         "given": {name: v for name, v in (("f1", f1), ("invalid", invalid)) if v is not None},
         "runs": [facts(rows) for rows in evaluated],
-        "variants": {rows.label: rows.rules.variant for rows in evaluated},
+        "variants": {rows.label: rows.variant for rows in evaluated},
         "unranked": unranked(settings["differences"], common=common),
         "unfinished": unfinished_lines(opened),
         "disagreeing": disagreeing,
@@ -268,7 +270,7 @@ def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame
 
 
 def _common_line(evaluated: Sequence[RunRows], counted: Mapping[str, int]) -> str:
-    shared = evaluated[0].frame[evaluated[0].declared.id_column].nunique()
+    shared = evaluated[0].frame[id_column(evaluated[0].declared)].nunique()
     of_runs = ", ".join(f"{number:,} in {label}" for label, number in counted.items())
     return f"on the {shared:,} rows that all runs have an outcome for (of {of_runs})"
 
@@ -319,20 +321,23 @@ def _numbers(found: Results, rule: Rule) -> dict[str, Any]:
     for measure in (*declared.in_tables, *declared.of_parents):
         for average in (PARENTS,) if measure.all_of else measure.averages:
             row = found.row(measure.name, average, rule)
-            name = measure.result if measure.all_of else f"{measure.result}_{average}"
+            own = name_of(measure, declared)
+            name = own if measure.all_of else f"{own}_{average}"
             interval = row.interval if row else None
             few = few or bool(interval and interval.few)
             values |= {name: row.number if row else None, **interval_record(name, interval)}
             if measure.all_of:
                 counts = (row.won, row.complete, row.n) if row else (None, None, None)
                 for what, count in zip(("succeeded", "complete", "total"), counts, strict=True):
-                    values[f"{measure.key}_{what}"] = count
+                    values[f"{own}_{what}"] = count
             elif row:
-                values[measured_name(measure)] = row.units
+                values[measured_name(measure, declared)] = row.units
     for measure in declared.spread:
         if (row := found.row(measure.name, "", rule)) and row.interval:
             ends = (row.number, row.interval.low, row.interval.high)
-            values |= {f"{measure.result}_{q}": v for q, v in zip(QUARTILES, ends, strict=True)}
+            values |= {
+                f"{name_of(measure, declared)}_{q}": v for q, v in zip(QUARTILES, ends, strict=True)
+            }
     return values | {"few": few}
 
 

@@ -48,7 +48,7 @@ class SignView(ItemView[str]):
 
 
 DECLARED = Declaration(
-    (Measure("named", "Named", main=True), Measure("speed", "Speed", binary=False)),
+    (Measure("named", "Named", main=True), Measure("speed", "Speed")),
     levels=(Level("town"),),
     kind="sign",
     actions=ActionSpace("signs", SPACE),

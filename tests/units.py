@@ -82,6 +82,7 @@ def step_scores(
     """The scores of one of Mind2Web's steps."""
     return {
         "element": float(element),
+        "operation_f1": f1["mind2web"],
         **{f"operation_f1.{variant}": value for variant, value in f1.items()},
         "operation_exact": float(exact),
         "success": float(success),

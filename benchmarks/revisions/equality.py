@@ -92,12 +92,21 @@ def results_of(outcome: Outcome) -> Values:
                 for call in lines_of(run / "calls.jsonl")
             },
             "steps.jsonl": {
-                f"{step['unit_id']}/{step['repeat']}": [step["prediction"], step["scores"]]
+                f"{step['unit_id']}/{step['repeat']}": [
+                    step["prediction"],
+                    _without_repeated(step["scores"] or {}),
+                ]
                 for step in lines_of(run / "steps.jsonl")
             },
             "summary": summary_values(run)["rows"] if summary.exists() else None,
         }
     return values
+
+
+def _without_repeated(scores: Mapping[str, Any]) -> Values:
+    """Scores of a unit without those that repeat one of their variants, which older lines lack."""
+    varied = {"operation_f1", "score"} & {name.partition(".")[0] for name in scores if "." in name}
+    return {name: value for name, value in scores.items() if name not in varied}
 
 
 def summary_values(run: Path, ignored: frozenset[str] = frozenset()) -> Values:

@@ -36,6 +36,9 @@ class Row(NamedTuple):
 def rows_of(summary: Json, declaration: Json) -> dict[str, Numbers]:
     """The numbers of a summary by `Row`, with the declaration in the manifest of its run."""
     names = {measure["name"] for measure in declaration["measures"]}
+    # Variants of a measure were parts of its declaration, and are measures now.
+    for measure in declaration["measures"]:
+        names |= {f"{measure['name']}.{variant}" for variant in measure.get("variants", ())}
     if "estimates" in summary:
         return {str(row): numbers for row, numbers in _of_estimates(summary, names)}
     return {str(row): numbers for row, numbers in _of_tree(summary, declaration["measures"])}

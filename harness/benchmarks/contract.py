@@ -354,7 +354,7 @@ class Benchmark(ABC):
         """Lines below the table, on how the finished units ended and on what was asked."""
         yield f"replies without an answer: {unanswered(counts)}"
         for measure, number in self._unaveraged(units):
-            yield f"{measure.meaning or measure.head}: {number}"
+            yield f"{measure.meaning or measure.title}: {number}"
 
     def footnotes(self, *, known: bool) -> Iterator[str]:
         """Footnotes of the table that define its measures and bounds; `known` says whether there
@@ -369,8 +369,7 @@ class Benchmark(ABC):
     def _unaveraged(self, units: Sequence[Unit[Any]]) -> list[tuple[Measure, int]]:
         return [
             (one, sum(unit.settled and (unit.scores or {}).get(one.name) == 1 for unit in units))
-            for one in self.declared.measures
-            if one.binary and not one.averages
+            for one in self.declared.counted
         ]
 
     # Words for people.

@@ -14,9 +14,9 @@ from harness.benchmarks.contract import Benchmark, Scorer
 from harness.benchmarks.opening import as_oracle, open_with
 from harness.errors import ScoringError, UserError, raised, suggestion
 from harness.runs import Unit
-from harness.settings import Settings, written
+from harness.settings import Settings
 from parsers import Bounds, Measure
-from parsers.declaration import Declaration
+from parsers.declaration import SPREAD, Declaration
 from parsers.records import SCORING_ERROR, Prediction, Scores
 
 log = logging.getLogger(__name__)
@@ -34,17 +34,15 @@ def on_record(settings: Settings, declaration: Declaration) -> Benchmark:
 def scorer_of(source: Benchmark, settings: Settings, declaration: Declaration) -> Scorer:
     """Open the scorer of the units of a run by its benchmark; see `Benchmark.score`.
 
-    Raises `DataError` where the package that has the benchmark is missing, `UserError` for a
-    variant that its measures do not have; the scorer raises `UserError` for scores that are not as
-    declared, and `ScoringError` where it fails.
+    Raises `DataError` where the package that has the benchmark is missing; the scorer raises
+    `UserError` for scores that are not as declared, and `ScoringError` where it fails.
     """
     source.check_installed()
-    check_variant(source)
     names = declaration.scores
 
     @cache
     def measures() -> dict[str, Measure]:
-        return {name: one for one in source.declared.measures for name in one.scores}
+        return {one.name: one for one in source.declared.measures if not one.all_of}
 
     def score(prediction: Prediction, detail: Any) -> Scores:
         try:
@@ -82,24 +80,10 @@ def scored(record: Unit[Any], score: Scorer) -> Unit[Any]:
         return replace(record, scores=None, invalid=SCORING_ERROR, error=str(error))
 
 
-def check_variant(source: Benchmark) -> None:
-    """Raise `UserError` for a variant of a measure that a benchmark does not declare."""
-    for measure in source.declared.measures:
-        if not (measure.variants and measure.setting):
-            continue
-        chosen = getattr(source.options, measure.setting)
-        if chosen not in measure.variants:
-            raise UserError(
-                f"{written(measure.setting, 'benchmark')} {chosen} is not a variant of "
-                f"{measure.meaning or measure.name} on "
-                f"{source.name}, which has {', '.join(measure.variants)}"
-            )
-
-
 def _problem(scores: Scores, measures: Mapping[str, Measure]) -> str:
     """Describe what is wrong with the scores of a unit; "" if nothing is.
 
-    measures: by the names of their scores.
+    measures: by name.
     """
     for name, value in scores.items():
         measure = measures.get(name)
@@ -109,10 +93,10 @@ def _problem(scores: Scores, measures: Mapping[str, Measure]) -> str:
             continue
         if not math.isfinite(value):
             return f"scores {name} with {value}, which is not finite"
-        if measure.averages and not 0 <= value <= 1:
+        if measure.averages not in ((), SPREAD) and not 0 <= value <= 1:
             return f"scores {name} with {value}: what is averaged lies between 0 and 1"
-        if measure.binary and value not in (0, 1):
-            return f"scores {name} with {value}: a measure that is not 0 or 1 has binary=False"
+        if not measure.averages and value not in (0, 1):
+            return f"scores {name} with {value}: what has no averages is 0 or 1"
     return ""
 
 

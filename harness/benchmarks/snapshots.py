@@ -215,7 +215,7 @@ class Snapshot(StepBenchmark):
 
         data = Path(settings.data) if settings.data and Path(settings.data).exists() else None
         stored = {} if data is None else _settings(local_files(data))
-        return fixed(self, stored, settings)
+        return fixed(super().of_run(settings), stored, settings)
 
 
 def _element(text: str, otherwise: str) -> tuple[str, str]:

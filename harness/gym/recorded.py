@@ -104,8 +104,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         self._several = level != self._turn_level
         self.episodes = tuple(group[0].parents[level] for group in self._groups)
         self._listed = source.lister(selected.tasks, shows)
-        self._success = self.declared.main_of_units.score(source.options.f1)
-        self._f1 = self.declared["operation_f1"].score(source.options.f1)
+        self._success = self.declared.main_of_units.name
         self._reveals = reveal_gold
         self.render_mode = render_mode
         self.observation_space = spaces.Dict({name: Anything() for name in OBSERVED})
@@ -250,8 +249,9 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         if self._reveals and self.question is not None:
             info["oracle"] = self._oracle(self.question)
         if record is not None and record.scores is not None:
+            scores = record.scores
             info["last_action_uid"] = record.detail.action_uid
-            info["element_acc"], info["op_f1"] = record.scores["element"], record.scores[self._f1]
+            info["element_acc"], info["op_f1"] = scores["element"], scores["operation_f1"]
             info["step_success"] = not self.failed(record)
         if self._over and (won := self._won(self.records)) is not None:
             info["task_success"] = won

@@ -92,7 +92,7 @@ async def _judge(plan: Plan, say: Callable[[str], None]) -> Followed:
     except (UserError, Fatal, ProtocolError) as error:
         return Followed(f"{who}: {error}; run the same line again")
     main = open_run(path).manifest.declaration.main
-    score = open_run(path).scores[main.result]
+    score = open_run(path).scores[main.name]
     shown = "" if score.value is None else f" {main.head} {percent(score.value)};"
     why = f" {done.stopped}:" if done.stopped else ""
     state = "" if done.complete else f"{why} not complete, run the same line again;"

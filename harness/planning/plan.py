@@ -13,7 +13,6 @@ from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
 from harness.benchmarks.opening import open_with
 from harness.benchmarks.ready import Ready
-from harness.benchmarks.scoring import check_variant
 from harness.benchmarks.shows import Shows
 from harness.pictures import PicturePolicy
 from harness.planning.check import check, check_model
@@ -202,7 +201,6 @@ def plan_run(
         roles = open_roles(done, protocol, asks=asks)
     selected = open_data(done, source)
     source.check(selected.part, shows)
-    check_variant(source)
     if asks:
         source.check_installed()
         if model.policy is not None:

@@ -1,4 +1,4 @@
-"""The headline scores of a run as attributes: `run.scores.step_success.value`."""
+"""The headline scores of a run as attributes: `run.scores.success.value`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from adapters.decoding import convert_to
 from harness.errors import suggestion
 from parsers.declaration import Declaration, Measure
-from parsers.estimates import PARENTS, QUARTILES
+from parsers.estimates import PARENTS
 from parsers.rates import Interval
 
 
@@ -50,8 +50,8 @@ class Score:
 class RunScores(Mapping[str, Score]):
     """The headline scores of a run by name, as items and as attributes.
 
-    The names are those of declared measures in tables of results (`step_success`), which may be
-    shortened as long as only one begins so (`step`). Measures without a value are there, too, with
+    The names are those of declared measures (`task_success`), which may be shortened as long as
+    only one begins so (`task`). Measures without a value are there, too, with
     the reason. An unknown name raises `KeyError` or `AttributeError` with the known ones.
     """
 
@@ -106,7 +106,7 @@ Row = Mapping[str, Any]
 
 def headline_of(summary: Mapping[str, Any], measure: Measure) -> Row | None:
     """Return the headline of a measure over all units of a summary, None where it has none."""
-    average = PARENTS if measure.all_of else next(iter(measure.averages), QUARTILES)
+    average = PARENTS if measure.all_of else next(iter(measure.averages), "")
     rule = "strict" if summary.get("rules", {}).get("invalid") == "fail" else "valid"
     wanted = ("", measure.name, average, rule)
     for row in summary.get("estimates", ()):
@@ -117,13 +117,13 @@ def headline_of(summary: Mapping[str, Any], measure: Measure) -> Row | None:
 
 def scores_of(summary: Mapping[str, Any], declared: Declaration, title: str) -> RunScores:
     """Return the headline scores that a summary holds, those of the main measure first."""
-    measures = [one for one in declared.measures if one.averages]
+    measures = [*declared.of_units, *declared.of_parents]
     measures.sort(key=lambda one: not one.main)
     found = {}
     for measure in measures:
         row = headline_of(summary, measure)
         make = _of_parents if measure.all_of else _of_units
-        found[measure.result] = make(row, measure, declared, summary)
+        found[measure.name] = make(row, measure, declared, summary)
     return RunScores(found, title)
 
 
@@ -149,7 +149,7 @@ def _of_parents(
     level = declared.level(measure.over)
     if row is None:
         reason = _why_open(measure, declared) or "not measured"
-        return Score(measure.result, None, None, 0, level.many, reason)
+        return Score(measure.name, None, None, 0, level.many, reason)
     complete, total = (row[name] // summary["repeats"] for name in ("complete", "n"))
     reason = ""
     if row["number"] is None:
@@ -169,4 +169,4 @@ def _score(
     ends = {name: row.get(name) for name in ("low", "high", "method", "clusters", "few")}
     level = summary["rules"]["level"]
     interval = None if ends["low"] is None else convert_to({**ends, "level": level}, Interval)
-    return Score(measure.result, row["number"], interval, n, over, reason)
+    return Score(measure.name, row["number"], interval, n, over, reason)

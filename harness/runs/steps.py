@@ -15,6 +15,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from harness.runs.columns import (
+    group_column,
+    id_column,
+    level_column,
+    score_column,
+    total_column,
+)
 from harness.runs.files import read_records, write_error
 from harness.runs.records import Unit
 from parsers.records import SPLIT, Choice, Gold, PastAction, Prediction, StepInfo, Turn
@@ -193,9 +200,7 @@ def _row(record: Unit[Any], declared: Declaration) -> dict[str, Any]:
     row["flags"] = list(prediction.flags) if prediction else []
     row["agreement"] = prediction.agreement if prediction else None
     scores = record.scores or {}
-    for column, name, measure in declared.columns:
-        value = scores.get(name)
-        row[column] = bool(value) if measure.binary and value is not None else value
+    row |= {score_column(name): scores.get(name) for name in declared.scores}
     for name in ("input", "cached", "output"):
         row[f"{name}_tokens"] = getattr(record.usage, name) if record.usage else None
     return row
@@ -211,16 +216,16 @@ def arguments_of(prediction: Prediction) -> str | None:
 def _plain(record: Unit[Any], declared: Declaration) -> dict[str, Any]:
     """Return the identity of a unit: ids, places and groups in the columns of its benchmark."""
     named = {
-        "unit_id": declared.id_column,
+        "unit_id": id_column(declared),
         "position": "index",
-        "total": declared.total_column,
+        "total": total_column(declared),
     }
     plain = msgspec.to_builtins(record)
-    levels = {level.name: level.column for level in declared.levels}
+    levels = {level.name: level_column(level) for level in declared.levels}
     return {
         **{named.get(name, name): value for name, value in plain.items() if name not in LONG},
         **{
-            group.column: record.labels.get(group.name)
+            group_column(group, declared): record.labels.get(group.name)
             for group in declared.groups
             if group.name != SPLIT and group.name not in levels
         },

@@ -73,7 +73,7 @@ def brief_grid(
                     if chance
                     else []
                 ),
-                one.explained or one.meaning,
+                one.meaning,
             )
         )
         for one, row in found.items()

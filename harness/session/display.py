@@ -129,7 +129,8 @@ class Display(Observers):
             from harness.tables.results import cell_of
 
             declared = results.declared
-            named = {one: one.name for one in declared.in_tables if one.binary and not one.main}
+            first = next((one for one in declared.in_tables if not one.main), None)
+            named = {first: first.name} if first else {}
             # The success of a step is shown as "step".
             main = {"success": declared.unit}
             named |= {one: main.get(one.name, one.name) for one in declared.in_tables if one.main}

@@ -106,7 +106,7 @@ def _rows(part: Results, finer: Mapping[str, Results]) -> Iterator[Row]:
         "micro": counted(units // part.repeats, declared.unit, declared.units) + times,
         "cells": " x ".join(next((m.cells for m in declared.in_tables if m.cells), ())),
     }
-    whole = (*declared.of_parents, *(one for one in declared.spread if one.in_tables))
+    whole = (*declared.of_parents, *(one for one in declared.spread if one.head))
 
     def rates(label: str, average: Average, of: Results = part, rule: Rule | None = None) -> Row:
         values = {
@@ -154,7 +154,7 @@ def _footnotes(
 ) -> Iterator[str]:
     """Explain the signs in the table and its definitions."""
     first, *_ = _averages(declared)
-    yield rates_note(first, [shown[0].rules.variant], declared, shown)
+    yield rates_note(first, declared, shown)
     known = any(row.ceiling is not None for part in shown for row in part.rows)
     yield from on_record(settings, declared).footnotes(known=known)
     left_open = {name for part in shown for name in part.left_open}

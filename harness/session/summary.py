@@ -28,9 +28,7 @@ Found = Mapping[tuple[str, str], Results]
 
 def aggregation_rules(settings: Settings, declared: Declaration) -> AggregationRules:
     """Return the rules for averaging scores."""
-    chosen = next((one.setting for one in declared.measures if one.variants), "")
     rules = AggregationRules(
-        variant=getattr(on_record(settings, declared).options, chosen) if chosen else "",
         invalid="fail" if settings.invalid == "fail" else "valid",
         unattempted=settings.unattempted,
         exclude=frozenset(Status(status) for status in settings.exclude_status),

@@ -100,7 +100,7 @@ def result_row(results: Results, rule: Rule, group: str, average: Average) -> Ro
     """Return a line for readers: its group (or how it treats invalid rows), counts and rates."""
     headline, declared = rule == results.rules.headline, results.declared
     parents, units = results.counts.behind[rule]
-    spread = [results.row(m.name, "", rule) for m in declared.spread if m.in_tables]
+    spread = [results.row(m.name, "", rule) for m in declared.spread if m.head]
     return Row(
         (
             group if headline else invalid_label(rule),
@@ -114,11 +114,6 @@ def result_row(results: Results, rule: Rule, group: str, average: Average) -> Ro
     )
 
 
-def measured_name(measure: Measure) -> str:
-    """Return the column that says how many units have a score of a measure."""
-    return f"{measure.result}_measured"
-
-
 def coverage(measured: int | None, of: int | None) -> str:
     """Write the number of units that a rate is over; "" if it is over all of them.
 
@@ -128,16 +123,6 @@ def coverage(measured: int | None, of: int | None) -> str:
     if measured is None or of is None or measured == of:
         return ""
     return f"({int(measured):,} of {int(of):,})"
-
-
-def partly_measured(records: Sequence[Record], declared: Declaration) -> list[Measure]:
-    """Return the measures that are not over all units on some of these lines."""
-    return [
-        measure
-        for measure in declared.in_tables
-        for name in [measured_name(measure)]
-        if any(coverage(record.get(name), record.get(declared.units)) for record in records)
-    ]
 
 
 def coverage_notes(listed: Iterable[Results], declared: Declaration) -> list[str]:
@@ -155,7 +140,7 @@ def average_of(measure: Measure, average: Average) -> Average:
 
 def quartiles_notes(declared: Declaration) -> list[str]:
     """Return the footnote on measures without an average, if tables show one."""
-    named = [f"{one.head} ({one.meaning})" for one in declared.spread if one.in_tables]
+    named = [f"{one.head} ({one.meaning})" for one in declared.spread if one.head]
     return [f"Median and [quartiles]: {', '.join(named)}."] if named else []
 
 
@@ -174,7 +159,7 @@ def rate_heads(average: Average, declared: Declaration) -> tuple[str, ...]:
             for measure, one in rates_shown(average, declared)
         ),
         *(measure.head for measure in declared.of_parents),
-        *(measure.head for measure in declared.spread if measure.in_tables),
+        *(measure.head for measure in declared.spread if measure.head),
     )
 
 
@@ -190,14 +175,11 @@ def invalid_label(line: Rule) -> str:
 
 def rates_note(
     average: Average,
-    variants: Sequence[str],
     declared: Declaration,
     listed: Sequence[Results],
     cluster: str = "",
 ) -> str:
     """Return the footnote on the rates of a table of results, which shows `listed`."""
-    measure = next((one for one in declared.measures if one.variants), None)
-    variant = f" {measure.head} variant: {', '.join(variants)}." if measure else ""
     exact = {
         row.measure
         for _, row in shown_rows(listed)
@@ -207,7 +189,7 @@ def rates_note(
     clusters = cluster_note(declared, cluster) + (
         f" {', '.join(heads)}: Clopper-Pearson." * bool(heads)
     )
-    return f"Per cent; {mean_note(average, declared)}. {clusters}{variant}"
+    return f"Per cent; {mean_note(average, declared)}. {clusters}"
 
 
 def mean_note(average: Average, declared: Declaration) -> str:
@@ -238,12 +220,6 @@ def parents_text(measure: Measure, declared: Declaration) -> str:
     if not measure.within:
         return f"share of {inside}"
     return f"mean over {declared.level(measure.within).many} of the share of each one's {inside}"
-
-
-def main_column(declared: Declaration, average: Average) -> str:
-    """Return the column of the main measure in a line of results."""
-    main = declared.main
-    return main.result if main.all_of else f"{main.result}_{average_of(main, average)}"
 
 
 def main_text(declared: Declaration, average: Average) -> str:

@@ -154,7 +154,7 @@ def _rows(results: Results, split: str = "", *, whole: bool = True) -> Iterator[
         if row := results.row(measure.name, average):
             word = average or declared.level(measure.over).many
             ends = (row.interval.low, row.interval.high) if row.interval else (None, None)
-            values = (split, measure.result, word, row.number, *ends, row.n)
+            values = (split, measure.name, word, row.number, *ends, row.n)
             yield dict(zip(RESULTS, values, strict=True))
 
 

@@ -49,9 +49,7 @@ class Rule:
         answers and the picture's size.
     meaning: what it demands, in a few words.
     boxes: whether it means nothing in a set that has no boxes.
-    partial: whether it leaves out some steps.
     raises: whether its published code stops at some answers.
-    graded: whether a step may be right in part.
     score: a graded score that it has besides.
     script: whether it judges steps of several actions as they are. Under others every action has to
         be right.
@@ -61,9 +59,7 @@ class Rule:
     meaning: str
     judge: Judge
     boxes: bool = False
-    partial: bool = False
     raises: bool = False
-    graded: bool = False
     script: bool = False
     score: Callable[[Action | None, Action, Answers, Size], float] | None = None
 
@@ -221,13 +217,13 @@ def _alike(one: str, other: str) -> bool:
 
 _BOXED: Mapping[str, Any] = {"boxes": True, "raises": True}
 _SCRIPT: Mapping[str, Any] = {"script": True, "raises": True}
-_GRADED: Mapping[str, Any] = {"script": True, "graded": True}
+_GRADED: Mapping[str, Any] = {"script": True}
 
 _ALL = (
     Rule("strict", "the smallest box around the recorded point, exact texts", _strict),
     Rule("os-atlas", "14 % of each side, the first word of texts", _atlas("ac"), raises=True),
     Rule("os-atlas-odyssey", "14 % of each side, words of the whole line", _atlas("odyssey")),
-    Rule("gui-r1", "14 % of each side, the argument alone", _gui_r1, partial=True),
+    Rule("gui-r1", "14 % of each side, the argument alone", _gui_r1),
     Rule("qwen-ac", "any candidate box x 1.2, or 4 % of the longer side", qwen(), **_BOXED),
     Rule("qwen-ac-any-swipe", "the same with every swipe right", qwen(any_swipe=True), **_BOXED),
     Rule(
@@ -235,13 +231,11 @@ _ALL = (
         "the five boxes nearest to the recorded point, or 4 % of each side",
         agentcpm(android_control=True),
         boxes=True,
-        partial=True,
     ),
     Rule(
         "agentcpm",
         "boxes around the recorded point, or 14 % of each side",
         agentcpm(),
-        partial=True,
     ),
     Rule("clawgui-ac", "a circle of 368 px on 1080 x 2400, or five boxes", clawgui, boxes=True),
     Rule("seeclick-aitw", "a box x 2.4, or 14 % of each side; any text", seeclick),
@@ -261,7 +255,6 @@ _ALL = (
         "os-atlas-omniact",
         "lines within 14 % of each side, as far as both scripts go",
         _omniact_lines(),
-        partial=True,
         raises=True,
         **_GRADED,
     ),

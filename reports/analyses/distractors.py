@@ -25,6 +25,7 @@ from reports.analyses.units import (
 )
 from reports.grid import Field
 from reports.load import RunLike
+from reports.names import name_of
 
 MODEL = ("model", "base_url", "adapter_option")
 
@@ -43,7 +44,7 @@ def fields(declared: Declaration) -> tuple[Field, ...]:
         *(
             field
             for measure in declared.in_tables
-            for field in rate_fields(measure.result, measure.head, measure.meaning)
+            for field in rate_fields(name_of(measure, declared), measure.head, measure.meaning)
         ),
         *rate_fields("change", f"{main.head}, change", change, True),
     )
@@ -74,8 +75,8 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         units, others = shared_units({label: run for _, label, run in numbered})
         analysed.notes += _checks(model, units, others, declared)
         before: Values | None = None
-        for number, label, run in numbered:
-            own, config = units[label], run.manifest.chosen
+        for number, label, _ in numbered:
+            own = units[label]
             record: dict[str, Any] = {
                 "model": model,
                 "run": label,
@@ -85,9 +86,9 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
                 "chance": _chance(own),
             }
             for measure in declared.in_tables:
-                values = [measured(unit, measure, config) for unit in own]
-                record |= rate(measure.result, own, values, declared)
-            reached = [measured(unit, declared.main_of_units, config) for unit in own]
+                values = [measured(unit, measure) for unit in own]
+                record |= rate(name_of(measure, declared), own, values, declared)
+            reached = [measured(unit, declared.main_of_units) for unit in own]
             if before is not None:
                 record |= rate("change", own, changes(before, reached), declared, differences=True)
             before = reached

@@ -16,6 +16,7 @@ from reports.analyses.units import RUN, Analysed, Parent, measured, parent_of
 from reports.grid import Field, interval
 from reports.keys import band
 from reports.load import RunLike
+from reports.names import name_of
 
 LENGTHS = (1, 3, 5, 7, 10, 15)
 
@@ -28,7 +29,7 @@ def fields(declared: Declaration, measure: Measure) -> tuple[Field, ...]:
         Field("group", "str", "text", f"valid {units}", f"{parents} with so many valid {units}"),
         Field(parents, "Int64", "count", parents, f"complete {parents} with a valid row"),
         Field(units, "Int64", "hidden", units, f"their valid {units}"),
-        Field(each.result, "float64", "percent", each.head, f"{each.meaning}, micro"),
+        Field(name_of(each, declared), "float64", "percent", each.head, f"{each.meaning}, micro"),
         Field("succeeded", "Int64", "count", "succeeded", f"{parents} all of whose {units} do"),
         Field("observed", "float64", "percent", measure.head, "their share"),
         *interval("observed", measure.head),
@@ -117,7 +118,7 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
 def _measure(runs: Mapping[str, Run], declared: Declaration) -> Measure:
     level = declared.innermost
     for measure in declared.of_parents:
-        if declared.level(measure.over) == level and declared[measure.all_of].binary:
+        if declared.level(measure.over) == level:
             return measure
     raise RunError(
         f"{', '.join(runs)}: no measure is declared of whole {level.many}, so there is none to "
@@ -156,7 +157,7 @@ def complete_trials(run: Run, measure: Measure) -> tuple[list[Trial], int]:
         if len(records) < length or any(not r.settled or r.scores is None for r in valid):
             left_out += 1
         else:
-            won = tuple(measured(one, measure, run.manifest.chosen) == 1 for one in valid)
+            won = tuple(measured(one, measure) == 1 for one in valid)
             trials.append(Trial(parent, valid, won))
     return trials, left_out
 
@@ -239,6 +240,7 @@ def _records(
         wins, n = sum(succeeded), len(in_band)
         repeated = _repeated(in_band)
         chances = [overall**size for size in sizes]
+        won = name_of(declared[measure.all_of], declared)
         if repeated:
             parents = [trial.parent for trial in in_band]
             reach = mean_interval(list(map(float, succeeded)), parents, "micro")
@@ -249,7 +251,7 @@ def _records(
             "group": name,
             declared.innermost.many: n,
             declared.units: sum(sizes),
-            declared[measure.all_of].result: sum(trial.wins for trial in in_band) / sum(sizes),
+            won: sum(trial.wins for trial in in_band) / sum(sizes),
             "succeeded": wins,
             "observed": wins / n,
             **interval_record("observed", reach),

@@ -117,7 +117,7 @@ def headline_values(
     The clusters are None where parents are the clusters.
     """
     rules, declared = found.rules, found.declared
-    name, level = measure.score(rules.variant), declared.level(measure.over)
+    level = declared.level(measure.over)
     cluster = cluster_above(declared, rules, measure.over)
     counted: list[tuple[float, Parent, Parent]] = []
     for unit in units:
@@ -126,8 +126,8 @@ def headline_values(
         else:
             failed, scores = rules.unattempted == "fail", unit.scores
         if scores is None:
-            scores = declared.failed if failed else {}
-        value = scores.get(name)
+            scores = found.seen.failed(declared) if failed else {}
+        value = scores.get(measure.name)
         if value is not None:
             counted.append((value, parent_of(unit, level), parent_of(unit, cluster)))
     values = [value for value, _, _ in counted]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -71,7 +71,7 @@ def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
     place = reports_of(seeing).part("place")
     return analysed.frame(
         [
-            _record(group, measure, members, seeing.manifest.chosen, declared)
+            _record(group, measure, members, declared)
             for group, members in _groups(list(zip(*units.values(), strict=True)), declared, place)
             for measure in declared.in_tables
         ],
@@ -114,14 +114,13 @@ def _record(
     group: str,
     measure: Measure,
     members: Sequence[Pair],
-    config: Mapping[str, Any],
     declared: Declaration,
 ) -> dict[str, Any]:
     units: list[Unit[Any]] = []
     first: list[float] = []
     second: list[float] = []
     for one, other in members:
-        seen, blind = measured(one, measure, config), measured(other, measure, config)
+        seen, blind = measured(one, measure), measured(other, measure)
         if seen is not None and blind is not None:
             units.append(one)
             first.append(seen)

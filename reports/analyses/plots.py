@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from reports.analyses.units import choice_measure
+from reports.names import name_of
 from reports.view.figures import (
     CAP,
     COLOURS,
@@ -45,7 +46,7 @@ def distractors(frame: pd.DataFrame) -> Figure:
             xs = curve["distractors"].astype(float) * (1 + 0.03 * (place - (len(models) - 1) / 2))
             style = place % len(MARKS)
             look = {"marker": MARKS[style], "linestyle": LINES[style], "color": COLOURS[style]}
-            _points(axes, xs, curve, measure.result, label=model, **look)
+            _points(axes, xs, curve, name_of(measure, declared), label=model, **look)
         if measure is chosen:
             chance = frame.groupby("distractors")["chance"].mean()
             at = chance.index.astype(float)

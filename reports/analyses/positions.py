@@ -205,7 +205,7 @@ def place_test(picks: Sequence[Pick], wrong: bool) -> PlaceTest | None:
 
 
 def _places(run: Run, steps: Sequence[StepUnit], picks: Sequence[Pick]) -> Iterable[dict[str, Any]]:
-    declared, config = run.manifest.declaration, run.manifest.chosen
+    declared = run.manifest.declaration
     measure = choice_measure(declared)
     parents = [pick.parent for pick in picks]
     wrong = [pick for pick in picks if pick.chosen != pick.right]
@@ -215,7 +215,7 @@ def _places(run: Run, steps: Sequence[StepUnit], picks: Sequence[Pick]) -> Itera
             letters.setdefault(place, Counter())[choice.letter] += 1
     for place in sorted(letters):
         there = [record for record in steps if _right(record) == place]
-        right = [measured(record, measure, config) == 1 for record in there]
+        right = [measured(record, measure) == 1 for record in there]
         listing = [pick for pick in picks if place < pick.size]
         yield {
             "place": place,

@@ -107,11 +107,10 @@ def parents_of(units: Iterable[Unit[Any]], declared: Declaration) -> list[Parent
     return [parent_of(unit, declared.innermost) for unit in units]
 
 
-def measured(record: Unit[Any], measure: Measure, config: Mapping[str, Any]) -> float | None:
-    """Return a measure of a unit that has scores, in the variant of the run; None if not
-    measured."""
+def measured(record: Unit[Any], measure: Measure) -> float | None:
+    """Return a measure of a unit that has scores; None if not measured."""
     assert record.scores is not None
-    return record.scores.get(measure.score(str(config.get(measure.setting, ""))))
+    return record.scores.get(measure.name)
 
 
 def changes(before: Values, after: Values) -> list[float | None]:

@@ -27,6 +27,7 @@ from reports.comparison.settings import Subject, check_comparable
 from reports.comparison.spent import takes
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.load import RunLike, changed_lines, corrupt_lines, open_runs
+from reports.names import name_of
 from reports.settings import compare as compare_settings
 from reports.statistics.paired import (
     effect,
@@ -106,7 +107,7 @@ def compare_runs(
         ),
         settings=compare_settings(opened),
         given={**overrides, **({"splits": list(splits)} if splits else {})},
-        variant=rows[first].rules.variant,
+        variant=rows[first].variant,
         correction=correction if len(comparisons) > 1 else "none",
         changed=changed_lines(opened),
         corrupt=corrupt_lines(opened),
@@ -136,7 +137,7 @@ def _shared(first: tuple[str, Run], second: tuple[str, Run]) -> tuple[Declaratio
             f"{theirs.main.meaning or theirs.main.name}"
         )
     single = (one for one in (*ours.measures, *theirs.measures) if one not in measures)
-    heads = dict.fromkeys(one.head for one in single if one.averages)
+    heads = dict.fromkeys(one.title for one in single if one.averages)
     return replace(ours, measures=measures), tuple(heads)
 
 
@@ -176,8 +177,11 @@ def _comparison(
         raise RunError(
             f"{first.label} and {second.label} share no {declared.unit} that both have answered"
         )
+    graded = first.seen.graded | second.seen.graded
     contrasts = [
-        _of_units(measure, average, pairs.measures[measure.name], first.rules, declared, planned)
+        _of_units(
+            measure, average, pairs.measures[measure.name], first.rules, declared, planned, graded
+        )
         for measure in declared.in_tables
         for average in measure.averages
         if pairs.measures[measure.name].units
@@ -188,13 +192,16 @@ def _comparison(
     for (name, sign), paired in pairs.repeated.items():
         measure, of = declared[name], (paired, first.rules, declared, planned)
         usual = measure.averages[0]
-        made = _of_parents(measure, *of) if measure.all_of else _of_units(measure, usual, *of)
+        made = (
+            _of_parents(measure, *of) if measure.all_of else _of_units(measure, usual, *of, graded)
+        )
         contrasts.append(replace(made, metric=f"{made.metric} {sign}"))
     return Comparison(
         baseline=first.label,
         run=second.label,
         subject=_subject(subject, pairs.splits),
         declared=declared,
+        graded=declared.main.name in graded,
         units=len(pairs.units),
         parents=len({parent_of(unit, declared.innermost) for unit in pairs.units}),
         splits=pairs.splits,
@@ -222,6 +229,7 @@ def _of_units(
     rules: AggregationRules,
     declared: Declaration,
     planned: float | None,
+    graded: Collection[str],
 ) -> Contrast:
     first, second = paired.first, paired.second
     over = declared.level(measure.over if average == "macro" else "")
@@ -240,12 +248,12 @@ def _of_units(
         )
     difference = paired_difference(first, second, parents, mean, clusters=clusters)
     assert difference is not None
-    binary = measure.binary and average != "cells" and _binary(first, second)
+    binary = measure.name not in graded and average != "cells" and _binary(first, second)
     mcnemar = clustered_mcnemar(first, second, parents, mean, clusters) if binary else None
     permutation = permutation_test(first, second, parents, mean, clusters)
     spread = difference.deviation
     return Contrast(
-        metric=measure.result,
+        metric=name_of(measure, declared),
         average=average,
         difference=difference,
         effect=effect(gained),
@@ -305,7 +313,7 @@ def _of_parents(
         mcnemar = clustered_mcnemar(first, second, places, mean, clusters)
     permutation = permutation_test(first, second, places, clusters=clusters)
     return Contrast(
-        metric=measure.result,
+        metric=name_of(measure, declared),
         average=level.many,
         difference=difference,
         effect=outcome,

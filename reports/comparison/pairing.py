@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from harness.runs import RunError
+from harness.runs.columns import id_column
 from parsers import Declaration, Level, Measure, ScoredUnit
 from parsers.counting import Trial, parent_of, success
 from parsers.repeats import pass_all, pass_at
@@ -91,18 +92,16 @@ def pair(
             unsettled += 1
         else:
             kept.append(name)
-    variant = first.rules.variant
     measures = {
-        measure.name: _paired(
+        score: _paired(
             (ours[name][0], _score(ours[name], score), _score(theirs[name], score)) for name in kept
         )
-        for measure in declared.in_tables
-        for score in [measure.score(variant)]
+        for score in [measure.name for measure in declared.in_tables]
     }
     repeated = {}
     main = declared.main_of_units
-    if main.binary:
-        score = main.score(variant)
+    if main.name not in first.seen.graded | second.seen.graded:
+        score = main.name
         outcomes = [
             (ours[name][0], _outcomes(first, ours[name], score), _outcomes(second, of, score))
             for name in kept
@@ -186,7 +185,7 @@ def _counted(rows: RunRows, splits: Sequence[str]) -> Iterator[Trial]:
         if unit.status in rows.rules.exclude:
             yield repeat, replace(unit, invalid=unit.invalid or f"excluded_{unit.status}")
         elif unit.scores is None and unit.invalid is None and rows.rules.unattempted == "fail":
-            yield repeat, replace(unit, scores=rows.declared.failed)
+            yield repeat, replace(unit, scores=rows.seen.failed(rows.declared))
         else:
             yield repeat, unit
 
@@ -204,7 +203,7 @@ def _check_data(
         {
             _name(split, unit_id, declared): digest
             for split, unit_id, digest in zip(
-                f["split"], f[rows.declared.id_column], f[column], strict=True
+                f["split"], f[id_column(rows.declared)], f[column], strict=True
             )
         }
         for rows in (first, second)
@@ -239,8 +238,7 @@ def _parents(
     splits: Sequence[str],
 ) -> tuple[list[Outcomes], int]:
     """Return the outcomes of parents, and the number of incomplete parents."""
-    level = declared.level(measure.over)
-    score = declared[measure.all_of].score(first.rules.variant)
+    level, score = declared.level(measure.over), measure.all_of
     ours, theirs = (_by_parent(rows, level, score, splits) for rows in (first, second))
     found: list[Outcomes] = []
     incomplete = 0

@@ -12,6 +12,7 @@ from parsers import FEW, Declaration
 from reports.comparison.pairing import Left
 from reports.comparison.replies import Replies
 from reports.comparison.spent import Takes
+from reports.names import name_of
 from reports.settings import Settings
 from reports.statistics.paired import Difference, Effect
 from reports.statistics.significance import Correction, McNemar, Permutation
@@ -23,7 +24,7 @@ LEVEL = 0.05
 class Contrast:
     """One measure of two runs under one average.
 
-    metric: the name of the measure in results (`Measure.result`).
+    metric: the name of the measure in results (`reports.names`).
     average: one of the measure's; for measures of parents, the word for these (`tasks`).
     difference: both rates and their difference with its interval.
     effect: units (micro, cells) or parents won, lost and tied.
@@ -52,6 +53,7 @@ class Comparison:
 
     subject: what the two differ in, in words.
     declared: what is declared by the benchmarks of both.
+    graded: whether the main measure has values other than 0 and 1.
     units, parents: how many they share, parents at the innermost level.
     splits: shared units by split.
     left: units left out.
@@ -68,6 +70,7 @@ class Comparison:
     run: str
     subject: str
     declared: Declaration
+    graded: bool
     units: int
     parents: int
     splits: dict[str, int]
@@ -135,7 +138,9 @@ def primary(declared: Declaration) -> tuple[str, str]:
     """Return the contrast whose permutation test and interval decide the verdict: measure and
     average."""
     main = declared.main
-    return main.result, declared.level(main.over).many if main.all_of else main.averages[0]
+    return name_of(main, declared), declared.level(
+        main.over
+    ).many if main.all_of else main.averages[0]
 
 
 def verdict(comparison: Comparison, planned: float | None = None) -> str:
@@ -154,9 +159,9 @@ def verdict(comparison: Comparison, planned: float | None = None) -> str:
         )
     found = {(c.metric, c.average): c for c in comparison.contrasts}
     main = found[primary(declared)]
-    won = found.get((declared.main.result, "micro"), main).effect
+    won = found.get((name_of(declared.main, declared), "micro"), main).effect
     if not won.better and not won.worse:
-        same = "succeed on exactly the same" if declared.main.binary else "score the same on all"
+        same = "succeed on exactly the same" if not comparison.graded else "score the same on all"
         units = declared.level(declared.main.over).many if declared.main.all_of else declared.units
         return (
             f"{comparison.run} and {comparison.baseline} {same} {units}: "
@@ -178,14 +183,14 @@ def _clusters(comparison: Comparison) -> str:
     return comparison.declared.level(comparison.cluster).many
 
 
-def _rates_of(declared: Declaration, average: str) -> str:
+def _rates_of(comparison: Comparison, average: str) -> str:
     """Name the unit of the main measure's rates."""
-    main = declared.main
+    declared, main = comparison.declared, comparison.declared.main
     level = declared.level(main.over)
     if main.all_of:
         within = f", mean over {declared.level(main.within).many}" if main.within else ""
         return f"% of {level.many}{within}"
-    of = f"% of {declared.units}" if main.binary else f"% {main.meaning or main.head}"
+    of = f"% of {declared.units}" if not comparison.graded else f"% {main.meaning or main.head}"
     means = {"macro": f", mean over {level.many}", "cells": f", mean over {' x '.join(main.cells)}"}
     return of + means.get(average, "")
 
@@ -193,7 +198,7 @@ def _rates_of(declared: Declaration, average: str) -> str:
 def _claim(comparison: Comparison, main: Contrast, planned: float | None) -> str:
     difference = main.difference
     first, second = 100 * difference.first, 100 * difference.second
-    rates = f"{second:.1f} against {first:.1f} {_rates_of(comparison.declared, main.average)}"
+    rates = f"{second:.1f} against {first:.1f} {_rates_of(comparison, main.average)}"
     size = f"{100 * difference.difference:+.1f} points"
     bounds = ""
     if difference.low is not None and difference.high is not None:

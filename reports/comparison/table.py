@@ -11,7 +11,7 @@ import pandas as pd
 from harness import tables
 from harness.tables import Cell, Data, Grid, Row, Section, bounds, few_notes, percent
 from harness.tables.results import cluster_note, coverage, mean_note
-from parsers import Declaration
+from parsers import Declaration, Measure
 from reports.comparison.results import (
     Comparison,
     Comparisons,
@@ -20,8 +20,10 @@ from reports.comparison.results import (
     p_text,
     primary,
 )
+from reports.frames.rows import varied
 from reports.frames.units import Column, typed
 from reports.grid import frame_data
+from reports.names import name_of
 from reports.settings import about
 
 HEADS = (
@@ -166,7 +168,7 @@ def _data(comparisons: Comparisons, above: tuple[str, ...], footnotes: tuple[str
         "baseline": comparisons.baseline,
         "correction": comparisons.correction,
         "planned_difference": comparisons.planned,
-        **{one.name: comparisons.variant for one in declared.measures if one.variants},
+        **({one.name: comparisons.variant} if (one := _varied(comparisons)) else {}),
         "settings": {**asdict(comparisons.settings), "given": comparisons.given},
         "changed": list(comparisons.changed),
         "corrupt": list(comparisons.corrupt),
@@ -254,7 +256,12 @@ def _facts(one: Comparison) -> tuple[str, ...]:
 
 def _heads(declared: Declaration) -> dict[str, str]:
     """Heads of measures by their names in results."""
-    return {one.result: one.head for one in (*declared.in_tables, *declared.of_parents)}
+    return {name_of(one, declared): one.head for one in (*declared.in_tables, *declared.of_parents)}
+
+
+def _varied(comparisons: Comparisons) -> Measure | None:
+    """Return the measure that the runs have in a variant."""
+    return varied(comparisons.declared, comparisons.variant) if comparisons.variant else None
 
 
 def _clusters(comparisons: Comparisons) -> str:
@@ -264,7 +271,7 @@ def _clusters(comparisons: Comparisons) -> str:
 def _row(contrast: Contrast, one: Comparison, needed: bool) -> Row:
     declared, difference, effect = one.declared, contrast.difference, contrast.effect
     measure, _, over_repeats = contrast.metric.partition(" ")
-    of_parents = any(each.result == measure for each in declared.of_parents)
+    of_parents = any(name_of(each, declared) == measure for each in declared.of_parents)
     average = "" if of_parents else f" {contrast.average} {_partial(contrast, one)}"
     interval = bounds(difference.low, difference.high, few=difference.few, style="points")
     return Row(
@@ -293,8 +300,8 @@ def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
     means = "; ".join(
         dict.fromkeys(part for one in averages for part in mean_note(one, declared).split("; "))
     )
-    varied = next((measure.head for measure in declared.measures if measure.variants), "")
-    variant = f" {varied} variant: {comparisons.variant}." if varied else ""
+    measure = _varied(comparisons)
+    variant = f" {measure.head} variant: {comparisons.variant}." if measure else ""
     on = declared.units, declared.innermost.many
     exact = comparisons.cluster == declared.innermost.name
     lines = [

@@ -101,7 +101,7 @@ def general_classes(declared: Declaration) -> tuple[ClassInfo, ...]:
             UNMEASURED,
             "not measured",
             "not counted",
-            f"the outcome has no {main.meaning or main.head}",
+            f"the outcome has no {main.meaning or main.title}",
         ),
         ClassInfo(SUCCESS, "success", "success", "a success by the run's own rules"),
         CUT_OFF,
@@ -115,24 +115,17 @@ def general_classes(declared: Declaration) -> tuple[ClassInfo, ...]:
         *(
             ClassInfo(
                 f"{MISSED}.{one.name}",
-                f"{one.meaning or one.head} missed",
+                f"{one.meaning or one.title} missed",
                 "wrong",
                 "the first measure that success needs and the answer does not reach",
             )
             for one in missed
         ),
         *(
-            ClassInfo(one.name, one.head.lower(), "wrong", one.meaning or one.head)
-            for one in declared.measures
-            if one.error
+            ClassInfo(one.name, one.title.lower(), "wrong", one.meaning or one.title)
+            for one in map(declared.__getitem__, declared.errors)
         ),
-        *(
-            ()
-            if main.binary
-            else (
-                ClassInfo(PARTIAL, "in part", "wrong", f"some of the {main.meaning or main.head}"),
-            )
-        ),
+        ClassInfo(PARTIAL, "in part", "wrong", f"some of the {main.meaning or main.title}"),
         FAILURE,
     )
 
@@ -187,8 +180,8 @@ class UnitErrors:
         Without `pages`, no data beyond the run's own are read. Raises `RunError` for lines that
         cannot be read.
         """
-        declared, config = run.manifest.declaration, run.manifest.chosen
-        return [self.refined(run, one, by_outcome(one, declared, config)) for one in records]
+        declared = run.manifest.declaration
+        return [self.refined(run, one, by_outcome(one, declared)) for one in records]
 
     def refined(self, run: Run, record: Unit[Any], found: UnitError) -> UnitError:
         """Return the class of a row, given its general one."""
@@ -232,11 +225,11 @@ def classify_run(run: Run, *, pages: bool = True) -> list[UnitError]:
     return list(errors_of(run).classify(run, run.records(), pages=pages))
 
 
-def by_outcome(record: Unit[Any], declared: Declaration, config: Mapping[str, Any]) -> UnitError:
+def by_outcome(record: Unit[Any], declared: Declaration) -> UnitError:
     """Return the general class of a row, from its line alone.
 
     Where the prediction leaves the main measure open, those that it needs decide, as far as they
-    were measured. `config` holds the settings of the run, which choose among variants.
+    were measured.
     """
     bare = UnitError(record.unit_id, record.repeat, SUCCESS)
     if record.invalid is not None:
@@ -248,8 +241,7 @@ def by_outcome(record: Unit[Any], declared: Declaration, config: Mapping[str, An
 
     def value_of(measure: Measure) -> float | None:
         open_ = measure.unmeasured and measure.unmeasured in prediction.flags
-        variant = str(config.get(measure.setting, ""))
-        return None if open_ else scores.get(measure.score(variant))
+        return None if open_ else scores.get(measure.name)
 
     main = declared.main_of_units
     reached = value_of(main)
@@ -258,7 +250,7 @@ def by_outcome(record: Unit[Any], declared: Declaration, config: Mapping[str, An
     if prediction.status is not Status.ANSWERED:
         error_class = ENDED.get(prediction.status, NO_ANSWER)
         return replace(bare, error_class=error_class, detail=str(prediction.status))
-    declared_class = next((m.name for m in declared.measures if m.error and value_of(m) == 1), None)
+    declared_class = next((m for m in declared.errors if value_of(declared[m]) == 1), None)
     if declared_class is not None:
         return replace(bare, error_class=declared_class, detail=short(prediction.action or ""))
     needed = {name: value_of(declared[name]) for name in main.needs}

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run
+from harness.runs.columns import id_column, level_column
 from harness.tables import interval_record
 from parsers import Declaration, mean_interval
 from parsers.declaration import SPLIT
@@ -41,7 +42,7 @@ def counts(label: str, run: Run, by: str | None, rows: pd.DataFrame) -> Iterable
 def _clusters(rows: pd.DataFrame, declared: Declaration) -> list[Hashable]:
     """Return the clusters of the rows' intervals: their parents of the usual level."""
     level = declared.level(declared.clusters[0])
-    names = [level.column] if level.shared else ["split", level.column]
+    names = [level_column(level)] if level.shared else ["split", level_column(level)]
     return list(zip(*(rows[name].astype("str") for name in names), strict=True))
 
 
@@ -94,7 +95,7 @@ def columns(run: Run) -> tuple[Column, ...]:
     return (
         Column("run", "category", "the run, as labelled by `reports.load.open_runs`"),
         Column("repeat", "Int64", "number of the repeat, from 0"),
-        Column(declared.id_column, "str", f"the {declared.unit}"),
+        Column(id_column(declared), "str", f"the {declared.unit}"),
         *(Column(name, "category", meaning) for name, meaning in _grouped(declared).items()),
         *ERROR_COLUMNS[:2],
         *errors_of(run).columns,
@@ -104,14 +105,14 @@ def columns(run: Run) -> tuple[Column, ...]:
 
 def _grouped(declared: Declaration) -> dict[str, str]:
     """Return the columns of groups: the split, parents, and labels that tell their units apart."""
-    parents = {level.column: f"the {level.one}" for level in declared.levels}
+    parents = {level_column(level): f"the {level.one}" for level in declared.levels}
     within = {one.name: one.meaning for one in declared.groups if not one.whole}
     return {SPLIT: "the split", **parents, **within}
 
 
 def keys(declared: Declaration) -> tuple[str, ...]:
     """List the groups by which errors can be counted: those of more than one parent."""
-    innermost = declared.innermost.column
+    innermost = level_column(declared.innermost)
     return tuple(name for name in _grouped(declared) if name != innermost)
 
 
@@ -146,9 +147,9 @@ def _rows(
             **record.labels,
             "run": label,
             "repeat": record.repeat,
-            declared.id_column: record.unit_id,
+            id_column(declared): record.unit_id,
             SPLIT: record.split,
-            **{one.column: record.parents.get(one.name) for one in declared.levels},
+            **{level_column(one): record.parents.get(one.name) for one in declared.levels},
             **errors.facts(error),
             "error_class": str(error.error_class),
             "error_detail": error.detail,
@@ -166,7 +167,7 @@ def merge_into(
     """
     opened = open_runs(runs)
     errors = errors_frame(opened.values(), pages=pages)
-    ids = dict.fromkeys(run.manifest.declaration.id_column for run in opened.values())
+    ids = dict.fromkeys(id_column(run.manifest.declaration) for run in opened.values())
     key = ["run", "repeat", *ids]
     names = [column.name for column in ERROR_COLUMNS]
     merged = units.drop(columns=[name for name in names if name in units])

@@ -10,6 +10,7 @@ import pandas as pd
 
 from harness import tables
 from harness.runs import Run
+from harness.runs.columns import id_column, level_column
 from harness.tables import Cell, Grid, Row, Section, bounds, clean, few_notes, percent
 from parsers import Declaration
 from reports.errors import classes_of, errors_of
@@ -114,7 +115,7 @@ def errors_table(
         "problems": frame.attrs["problems"],
         "unfinished": unfinished_lines(opened),
         "words": words,
-        "ids": list({run.manifest.declaration.id_column: None for run in opened.values()}),
+        "ids": list({id_column(run.manifest.declaration): None for run in opened.values()}),
         "titles": {str(one.error_class): one.title for one in classes_of(opened.values())},
         "shown": list(dict.fromkeys(n for run in opened.values() for n in errors_of(run).shown)),
     }
@@ -143,9 +144,9 @@ def words_of(declared: Iterable[Declaration]) -> Words:
 def _examples(frame: pd.DataFrame, label: str, run: Run, limit: int) -> list[Example]:
     """Example units of every error class, in pseudo-random order by a hash of their ids."""
     declared, errors = run.manifest.declaration, errors_of(run)
-    unit = declared.id_column
+    unit = id_column(declared)
     rows = frame[frame["run"].astype("str") == label]
-    above = [level.column for level in declared.levels[1:]]
+    above = [level_column(level) for level in declared.levels[1:]]
     names = [unit, "repeat", *above, "error_class", "error_detail", *errors.shown, "human_label"]
     columns = [rows[name].astype("object").where(rows[name].notna(), None) for name in names]
     records = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

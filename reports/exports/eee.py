@@ -21,8 +21,10 @@ import click
 import msgspec
 
 from harness.tables import clean
+from reports.comparability import row_of
 from reports.exports import ExportError, facts, file_name, option
 from reports.exports.facts import LIBRARY, benchmark_of
+from reports.names import name_of
 
 if TYPE_CHECKING:
     from harness.runs import Run
@@ -157,17 +159,18 @@ def uuid_of(run: Run) -> uuid.UUID:
 def _result(run: Run, result: Result, part: str | None) -> dict[str, Any]:
     """Return the record of a measure on a split; `part` is what the run has of the split."""
     config, measure, average = run.manifest.chosen, result.measure, result.average
+    name = name_of(measure, run.manifest.declaration)
     meaning = f"{measure.meaning or measure.head}, {facts.average_text(run, result)}"
-    named = run.name, result.split, measure.result, average or "parents", result.line
-    kind = "pass_rate" if measure.all_of else "accuracy" if measure.binary else measure.name
-    rules = {name: config.get(name) for name in (measure.setting, measure.rule) if name}
+    named = run.name, result.split, name, average or "parents", result.line
+    kind = "pass_rate" if measure.all_of else measure.name if result.graded else "accuracy"
+    rules = {one: value for one, value in config.items() if row_of(one).about == "scoring"}
     return {
         "evaluation_result_id": clean(":".join(named)),
         "evaluation_name": f"{benchmark_of(run)}/{clean(result.split)}",
         "source_data": _data(run, result),
         "metric_config": {
             "evaluation_description": clean(meaning),
-            "metric_id": ".".join(filter(None, ("vlm_eval", measure.result, average))),
+            "metric_id": ".".join(filter(None, ("vlm_eval", name, average))),
             "metric_name": clean(f"{measure.head} {average}".rstrip()),
             "metric_kind": kind,
             "metric_unit": "proportion",

@@ -82,7 +82,7 @@ def share(run: Run, result: Result) -> float | None:
     for number in numbers:
         if number is not None and not 0 <= number <= 1:
             raise ExportError(
-                f"{run.path}: {clean(result.measure.result)} is {number}, not between 0 and 1"
+                f"{run.path}: {clean(result.measure.name)} is {number}, not between 0 and 1"
             )
     return result.value
 

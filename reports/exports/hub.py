@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.tables import bounds, clean
+from parsers import Declaration
 from reports.exports import ExportError, file_name, option
 from reports.exports.facts import (
     LIBRARY,
@@ -29,6 +30,7 @@ from reports.exports.facts import (
     share,
     version_of,
 )
+from reports.names import name_of
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
@@ -108,10 +110,10 @@ class HubExport:
         seen: dict[str, tuple[str, str]] = {}
         for one in results_of(run):
             value = share(run, one)
-            task = task_id(one)
+            task = task_id(one, run.manifest.declaration)
             if one.pooled or not one.headline or not one.first:
                 continue
-            named = one.split, one.measure.result
+            named = one.split, name_of(one.measure, run.manifest.declaration)
             if seen.setdefault(task, named) != named:
                 raise ExportError(f"two measures of {run.path} have the task id {task}")
             if value is None:
@@ -131,9 +133,9 @@ class HubExport:
             )
 
 
-def task_id(result: Result) -> str:
+def task_id(result: Result, declared: Declaration) -> str:
     """Return the id of a split and a measure within a dataset: `test_task_step_success`."""
-    text = f"{result.split}_{result.measure.result}".lower()
+    text = f"{result.split}_{name_of(result.measure, declared)}".lower()
     return re.sub(r"[^a-z0-9]+", "_", text).strip("_")
 
 

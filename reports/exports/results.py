@@ -32,6 +32,7 @@ class Result:
         value: between 0 and 1; None where it is not measured, or a parent is incomplete.
         n: number that the mean is over, and `over` of what (`tasks`).
         units, parents: numbers of units and of their innermost parents behind it.
+        graded: whether units have values of the measure other than 0 and 1.
     """
 
     split: str
@@ -46,6 +47,7 @@ class Result:
     over: str
     units: int
     parents: int
+    graded: bool
 
     @property
     def pooled(self) -> bool:
@@ -84,7 +86,7 @@ def counted(rows: RunRows) -> dict[tuple[str, int], Scores]:
 
     Units that do not count are missing; those that count as failures have the scores of one.
     """
-    rules, failed = rows.rules, rows.declared.failed
+    rules, failed = rows.rules, rows.seen.failed(rows.declared)
     units = after_exclusion((unit for _, unit in rows.trials), rules)
     found: dict[tuple[str, int], Scores] = {}
     for (repeat, _), unit in zip(rows.trials, units, strict=True):
@@ -112,7 +114,7 @@ def _results(split: str, found: Results) -> Iterator[Result]:
                     yield Result(
                         *(split, measure, average, line, headline, first),
                         *(row.number, row.interval, row.n, _over(average, measure, declared)),
-                        *(units, parents),
+                        *(units, parents, measure.name in found.seen.graded),
                     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from harness.tables import Data, Grid, render
 from reports.exports import option
 from reports.load import guarding_notes
+from reports.names import name_of
 
 if TYPE_CHECKING:
     from harness.runs import Run
@@ -81,7 +82,7 @@ def _results(label: str, run: Run) -> Iterator[dict[str, Any]]:
             "model": run.manifest.model_name,
             "benchmark": str(config.get("benchmark")),
             "split": one.split,
-            "measure": one.measure.result,
+            "measure": name_of(one.measure, run.manifest.declaration),
             "average": one.average or None,
             "invalid": "fail" if one.line == "strict" else "exclude",
             "headline": one.headline,

@@ -11,9 +11,16 @@ from typing import Literal, get_args
 import pandas as pd
 
 from harness.runs import Manifest, Run, RunError
+from harness.runs.columns import (
+    group_column,
+    id_column,
+    level_column,
+    score_column,
+    total_column,
+)
 from harness.settings import written
 from parsers import AggregationRules, Declaration, Measure, Results, ScoredUnit, Status, results
-from parsers.counting import Trial
+from parsers.counting import Observed, Trial, observed
 from parsers.declaration import SPLIT
 from reports.comparability import row_of
 from reports.frames.steps import steps_frame
@@ -21,6 +28,9 @@ from reports.frames.units import plain_values
 from reports.load import RunLike, open_runs
 
 InvalidRule = Literal["exclude", "fail"]
+VARIANT, RULE = "f1", "step_rule"
+"""The setting that chooses the variant of a measure, and the one under whose usual value alone it
+decides the measures that need it."""
 INVALID_RULES: tuple[InvalidRule, ...] = get_args(InvalidRule)
 
 
@@ -37,6 +47,8 @@ class RunRows:
         lengths: number of rows of parents that the data or the selection cut short, by id.
         unreached: selected rows not on record yet; while there are any, measures of parents are
             withheld.
+        variant: what the setting `f1` chose, for the run or this report; "" where no measure has
+            this variant.
     """
 
     label: str
@@ -46,11 +58,17 @@ class RunRows:
     rules: AggregationRules
     lengths: dict[str, int]
     unreached: int
+    variant: str = ""
 
     @property
     def declared(self) -> Declaration:
         """Return the declaration of the run's benchmark."""
         return self.run.manifest.declaration
+
+    @cached_property
+    def seen(self) -> Observed:
+        """Return what the scores of all rows show of the measures."""
+        return observed((unit for _, unit in self.trials), self.declared)
 
     @cached_property
     def total(self) -> Results:
@@ -63,7 +81,9 @@ class RunRows:
         `whole` is as in `parsers.averages.results`.
         """
         chosen = self.trials if places is None else [self.trials[place] for place in places]
-        found = results(chosen, self.declared, self.rules, lengths=self.lengths, whole=whole)
+        found = results(
+            chosen, self.declared, self.rules, lengths=self.lengths, whole=whole, seen=self.seen
+        )
         return found.withheld() if self.unreached else found
 
 
@@ -76,7 +96,7 @@ def run_rows(
 ) -> list[RunRows]:
     """Return the rows of every run under its own scoring rules, or under `f1` and `invalid`.
 
-    `f1` is a variant of the measure that has several. `cluster` is the level of parents that
+    `f1` is a variant of a measure (`Declaration.variants`). `cluster` is the level of parents that
     intervals take as independent, "" for each benchmark's own. Raises `RunError` for runs that
     cannot be read or cannot be scored under these rules.
     """
@@ -99,8 +119,8 @@ def common_rows(runs: Sequence[RunRows]) -> list[RunRows]:
     lengths: dict[str, int] = {}
     for rows in runs:
         declared = rows.declared
-        parents = rows.frame.groupby(declared.innermost.column, observed=True)
-        known = parents[declared.id_column].nunique()
+        parents = rows.frame.groupby(level_column(declared.innermost), observed=True)
+        known = parents[id_column(declared)].nunique()
         for task, number in (*rows.lengths.items(), *known.items()):
             lengths[str(task)] = max(lengths.get(str(task), 0), int(number))
     return [_only(rows, shared, lengths) for rows in runs]
@@ -133,65 +153,86 @@ def _rows(
     label: str, run: Run, variant: str | None, invalid: InvalidRule | None, cluster: str
 ) -> RunRows:
     declared = run.manifest.declaration
-    rules = _rules(label, run.manifest, variant, invalid, cluster)
+    rules = _rules(label, run.manifest, invalid, cluster)
+    own = _variant(label, run.manifest, None)
+    chosen = _variant(label, run.manifest, variant)
     frame = steps_frame(run)
     frame.attrs = {}  # pandas copies them for every column that is looked at
     frame["run"] = pd.Series([label] * len(frame), dtype="str").astype("category")
-    again = _decided_again(label, run, rules.variant)
-    for measure in declared.of_units:
-        name = measure.score(rules.variant)
-        if measure.variants and frame.loc[frame["status"].notna(), name].isna().any():
-            raise RunError(
-                f"{label} holds {declared.units} without {measure.meaning} in the variant "
-                f"{rules.variant}"
-            )
     try:
-        trials = _trials(frame, declared, again, rules.variant)
+        trials = _trials(frame, declared)
     except ValueError as error:
         raise RunError(f"{run.path} holds a row that cannot be read: {error}") from error
+    if chosen != own:
+        trials = _in_variant(label, run, trials, chosen)
     unreached = 0 if run.complete else _unreached(run.manifest, len(frame))
     partial = run.manifest.dataset.get("partial_tasks")
     known = partial.items() if isinstance(partial, Mapping) else ()
     lengths = {parent: total for parent, total in known if isinstance(total, int)}
     if unreached:
         # The missing rows are unknown, but no parent has more rows than it is said to have.
-        parents, totals = frame[declared.innermost.column], frame[declared.total_column]
+        parents = frame[level_column(declared.innermost)]
+        totals = frame[total_column(declared)]
         for parent, total in zip(parents, totals, strict=True):
             lengths[parent] = max(lengths.get(parent, 0), int(total))
-    return RunRows(label, run, frame, trials, rules, lengths, unreached)
+    return RunRows(label, run, frame, trials, rules, lengths, unreached, chosen)
 
 
-def _decided_again(label: str, run: Run, variant: str) -> tuple[Measure, ...]:
-    """Return the measures that another variant than the run's decides again."""
-    declared, config = run.manifest.declaration, run.manifest.chosen
-    setting = next((one.setting for one in declared.measures if one.variants), "")
-    if config.get(setting, variant) == variant:
-        return ()
-    again = tuple(measure for measure in declared.of_units if measure.needs)
-    for rule in {measure.rule for measure in again if measure.rule}:
-        usual, value = row_of(rule).usual, config.get(rule)
-        if value not in (None, usual):
-            raise RunError(
-                f"{label} was scored with {rule} {value}, which depends on the variant: score it "
-                f"again with vlm-eval score {shlex.quote(str(run.path))} "
-                f"{written(setting, 'benchmark')} {variant}"
-            )
-    return again
+def varied(declared: Declaration, variant: str) -> Measure | None:
+    """Return the measure that can be computed in this variant, too."""
+    measures = (one for one in declared.measures if variant in declared.variants(one.name))
+    return next(measures, None)
+
+
+def _variant(label: str, manifest: Manifest, wanted: str | None) -> str:
+    """Return the variant of a measure that a report wants, or else the run's own; "" for none."""
+    declared, usual = manifest.declaration, str(row_of(VARIANT).usual)
+    measure = varied(declared, usual)
+    if measure is None:
+        if wanted:
+            raise RunError(f"{label} has no measure with variants: leave out {wanted}")
+        return ""
+    chosen = str(wanted or manifest.chosen.get(VARIANT) or usual)
+    if chosen not in declared.variants(measure.name):
+        raise RunError(f"{label} has an unknown variant of {measure.name}: {chosen!r}")
+    return chosen
+
+
+def _in_variant(label: str, run: Run, trials: Sequence[Trial], variant: str) -> tuple[Trial, ...]:
+    """Return rows with another variant of a measure, which decides again those that need it.
+
+    Raises `RunError` where it does not decide them, and where a row is without this variant.
+    """
+    declared, rule = run.manifest.declaration, run.manifest.chosen.get(RULE)
+    measure = varied(declared, variant)
+    assert measure is not None
+    again = [one for one in declared.of_units if measure.name in one.needs]
+    if again and rule not in (None, row_of(RULE).usual):
+        raise RunError(
+            f"{label} was scored with {RULE} {rule}, which depends on the variant: score it again "
+            f"with vlm-eval score {shlex.quote(str(run.path))} {written(VARIANT)} {variant}"
+        )
+    found = []
+    for repeat, unit in trials:
+        if unit.scores is not None:
+            scores = dict(unit.scores)
+            scores[measure.name] = scores[f"{measure.name}.{variant}"]
+            if scores[measure.name] is None:
+                raise RunError(
+                    f"{label} holds {declared.units} without {measure.meaning} in the variant "
+                    f"{variant}"
+                )
+            scores |= {one.name: _all_right(one, scores) for one in again}
+            unit = replace(unit, scores=scores)
+        found.append((repeat, unit))
+    return tuple(found)
 
 
 def _rules(
-    label: str, manifest: Manifest, variant: str | None, invalid: InvalidRule | None, cluster: str
+    label: str, manifest: Manifest, invalid: InvalidRule | None, cluster: str
 ) -> AggregationRules:
     declared = manifest.declaration
-    varied = next((measure for measure in declared.measures if measure.variants), None)
-    known = varied.variants if varied else ("",)
-    setting = varied.setting if varied else ""
-    if variant and varied is None:
-        raise RunError(f"{label} has no measure with variants: leave out {variant}")
-    variant = variant or manifest.chosen.get(setting) or known[0]
     rule = invalid or manifest.config.get("invalid") or "exclude"
-    if variant not in known:
-        raise RunError(f"{label} has an unknown variant of {varied and varied.name}: {variant!r}")
     if rule not in INVALID_RULES:
         raise RunError(f"{label} has an unknown rule for invalid rows: {rule!r}")
     if cluster and cluster not in declared.clusters:
@@ -203,7 +244,6 @@ def _rules(
     if not all(one in [status.value for status in Status] for one in statuses):
         raise RunError(f"{label} leaves out an unknown status: {', '.join(map(str, statuses))}")
     rules = AggregationRules(
-        variant=variant,
         invalid="fail" if rule == "fail" else "valid",
         unattempted="fail" if manifest.config.get("unattempted") == "fail" else "exclude",
         exclude=frozenset(Status(status) for status in statuses),
@@ -220,23 +260,20 @@ def _unreached(manifest: Manifest, recorded: int) -> int:
     return max(0, rows * max(repeats, shuffles) - recorded)
 
 
-def _trials(
-    frame: pd.DataFrame, declared: Declaration, again: tuple[Measure, ...], variant: str
-) -> tuple[Trial, ...]:
-    """Return the rows as scored, but for measures that are decided `again` by a variant."""
-    of_levels = {level.name: plain_values(frame[level.column]) for level in declared.levels}
+def _trials(frame: pd.DataFrame, declared: Declaration) -> tuple[Trial, ...]:
+    """Return the rows as scored."""
+    of_levels = {level.name: plain_values(frame[level_column(level)]) for level in declared.levels}
     of_labels = {
-        group.name: plain_values(frame[group.column])
+        group.name: plain_values(frame[group_column(group, declared)])
         for group in declared.groups
         if group.name != SPLIT and group.name not in of_levels
     }
     of_scores = {
-        name: plain_values(frame[name if measure.variants else measure.column])
-        for measure in (*declared.of_units, *declared.spread)
-        for name in measure.scores
+        one.name: plain_values(frame[score_column(one.name)])
+        for one in (*declared.of_units, *declared.spread)
     }
     columns = (
-        *(frame["repeat"], frame[declared.id_column], frame["split"]),
+        *(frame["repeat"], frame[id_column(declared)], frame["split"]),
         *(frame["invalid"], frame["status"], frame["flags"]),
     )
     outcomes = zip(*map(plain_values, columns), strict=True)
@@ -246,8 +283,6 @@ def _trials(
         if status is not None:
             found = ((name, values[place]) for name, values in of_scores.items())
             scores = {name: None if value is None else float(value) for name, value in found}
-            for measure in again:
-                scores[measure.name] = _all_right(measure, scores, declared, variant)
         unit = ScoredUnit(
             unit_id=unit_id,
             split=split,
@@ -262,8 +297,6 @@ def _trials(
     return tuple(trials)
 
 
-def _all_right(
-    measure: Measure, scores: Mapping[str, float | None], declared: Declaration, variant: str
-) -> float | None:
-    needed = [scores[declared[name].score(variant)] for name in measure.needs]
+def _all_right(measure: Measure, scores: Mapping[str, float | None]) -> float | None:
+    needed = [scores[name] for name in measure.needs]
     return None if None in needed else float(all(value == 1 for value in needed))

@@ -10,12 +10,12 @@ import pandas as pd
 
 from harness.runs import reused_replies
 from harness.tables.repeats import repeats_text
-from harness.tables.results import measured_name, partly_measured
 from parsers import Declaration, Measure
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.frames.units import Column, Kind, series, typed, union
 from reports.kind import reports_on
 from reports.load import RunLike, declarations, open_runs
+from reports.names import measured_name, name_of, partly_measured
 from reports.settings import Setting, attrs_of
 
 FACTS = (
@@ -59,13 +59,13 @@ def columns(declared: Declaration, partial: Collection[Measure] = ()) -> tuple[C
         Column(level.many, "Int64", f"{level.many} behind the headline"),
         Column(declared.units, "Int64", f"{declared.units} behind the headline"),
         *(
-            Column(one.result, "float64", f"{one.meaning}, {one.averages[0]}, headline")
+            Column(name_of(one, declared), "float64", f"{one.meaning}, {one.averages[0]}, headline")
             for one in declared.in_tables
         ),
         *measured_columns(partial, declared),
         *(
             Column(
-                one.result,
+                name_of(one, declared),
                 "float64",
                 f"{one.meaning}, headline; missing while a {declared.level(one.over).one} is "
                 "incomplete",
@@ -78,7 +78,9 @@ def columns(declared: Declaration, partial: Collection[Measure] = ()) -> tuple[C
 def measured_columns(partial: Collection[Measure], declared: Declaration) -> Iterator[Column]:
     """Yield the columns that say how many units have a score of the measures that some lack."""
     for one in partial:
-        yield Column(measured_name(one), "Int64", f"{declared.units} with a score of {one.head}")
+        yield Column(
+            measured_name(one, declared), "Int64", f"{declared.units} with a score of {one.head}"
+        )
 
 
 def runs_frame(
@@ -116,9 +118,9 @@ def _row(rows: RunRows) -> dict[str, Any]:
         "sessions": len(manifest.sessions),
         declared.innermost.many: parents,
         declared.units: units,
-        **{one.result: row.number if row else None for one, row in shown.items()},
+        **{name_of(one, declared): row.number if row else None for one, row in shown.items()},
         **{
-            measured_name(one): row.units
+            measured_name(one, declared): row.units
             for one, row in shown.items()
             if row is not None and not one.all_of
         },

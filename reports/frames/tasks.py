@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from harness.runs.columns import level_column, total_column
 from harness.tables.results import average_of
 from parsers import AggregationRules, Declaration, Measure, Results, ScoredUnit, results
 from parsers.counting import (
@@ -22,6 +23,7 @@ from parsers.counting import (
 from reports.frames.rows import RunRows, run_rows
 from reports.frames.units import Column, typed, union
 from reports.load import RunLike, declarations, open_runs
+from reports.names import name_of
 from reports.settings import attrs_of
 
 
@@ -33,7 +35,7 @@ def columns(declared: Declaration) -> tuple[Column, ...]:
     success = (
         (
             Column(
-                measure.column,
+                measure.name,
                 "boolean",
                 f"{measure.meaning}; missing if incomplete or without a valid row",
             ),
@@ -47,22 +49,22 @@ def columns(declared: Declaration) -> tuple[Column, ...]:
         Column("run", "category", "the run, as labelled by `reports.load.open_runs`"),
         Column("repeat", "Int64", "number of the repeat, from 0"),
         Column("split", "category", "the split"),
-        Column(level.column, "category", f"the {level.one}"),
+        Column(level_column(level), "category", f"the {level.one}"),
         *(Column(column, "category", meaning) for column, _, meaning in _wholes(declared)),
         Column("rows", "Int64", f"rows of the {level.one} on record"),
         Column("valid", "Int64", "valid rows"),
         Column("settled", "Int64", "valid rows with a final outcome"),
         Column("complete", "boolean", "whether all its rows are selected and have a final outcome"),
-        *(Column(m.result, "float64", f"{m.meaning}, {over}") for m in declared.in_tables),
-        *success,
         *(
-            Column(
-                "prefix",
-                "Int64",
-                f"valid {declared.units} right before the first that is not; missing if incomplete "
-                "or without an order",
-            )
-            for _ in range(declared.main_of_units.binary)
+            Column(name_of(m, declared), "float64", f"{m.meaning}, {over}")
+            for m in declared.in_tables
+        ),
+        *success,
+        Column(
+            "prefix",
+            "Int64",
+            f"valid {declared.units} right before the first that is not; missing if incomplete, "
+            "without an order, or where they can be right in part",
         ),
         Column("input_tokens", "Int64", "input tokens as billed"),
         Column("output_tokens", "Int64", "output tokens as billed"),
@@ -77,7 +79,7 @@ def _wholes(declared: Declaration) -> list[tuple[str, str, str]]:
         (group.name, group.name, group.meaning) for group in declared.groups[1:] if group.whole
     ]
     known = {name for _, name, _ in named}
-    above = [(one.column, one.name, f"its {one.one}") for one in declared.levels[1:]]
+    above = [(level_column(one), one.name, f"its {one.one}") for one in declared.levels[1:]]
     return [*named, *(one for one in above if one[1] not in known)]
 
 
@@ -129,18 +131,19 @@ def _task(rows: RunRows, places: Sequence[int]) -> dict[str, Any]:
     declared = rows.declared
     units = [rows.trials[place][1] for place in places]
     parent = units[0].parents[declared.innermost.name]
-    found = results(((0, unit) for unit in units), declared, rows.rules, lengths=rows.lengths)
+    trials = ((0, unit) for unit in units)
+    found = results(trials, declared, rows.rules, lengths=rows.lengths, seen=rows.seen)
     counts = found.counts
     cut = len(units) < rows.lengths.get(parent, 0)
     return {
-        declared.innermost.column: parent,
+        level_column(declared.innermost): parent,
         **{column: units[0].group(name) for column, name, _ in _wholes(declared)},
         "rows": counts.n_rows,
         "valid": counts.n_valid,
         "settled": counts.n_settled,
         "complete": counts.n_unsettled == 0 and not cut,
         **{
-            one.result: row.number
+            name_of(one, declared): row.number
             for one in declared.in_tables
             if (row := found.row(one.name, average_of(one, "micro"), "valid"))
         },
@@ -166,12 +169,12 @@ def in_order(
     where units have no order, and where the main measure is left open or no yes or no.
     """
     declared = rows.declared
-    main, score = declared.main_of_units, declared.main_of_units.score(rules.variant)
+    main = declared.main_of_units
     units = after_exclusion((rows.trials[place][1] for place in places), rules)
-    if not main.binary or main.name in unmeasured(units, declared):
+    if main.name in rows.seen.graded | unmeasured(units, declared):
         return {}
     repeats: dict[int, dict[Parent, list[tuple[int, ScoredUnit]]]] = {}
-    columns = rows.frame[["index", declared.total_column]].iloc[list(places)]
+    columns = rows.frame[["index", total_column(declared)]].iloc[list(places)]
     of_rows = columns.itertuples(index=False, name=None)
     for place, (index, total), unit in zip(places, of_rows, units, strict=True):
         if total and not unit.lost:
@@ -181,7 +184,7 @@ def in_order(
     def won(unit: ScoredUnit) -> bool | None:
         if unit.invalid is not None:
             return False if rules.invalid == "fail" else None
-        value = 0.0 if unit.scores is None else unit.scores.get(score)
+        value = 0.0 if unit.scores is None else unit.scores.get(main.name)
         return None if value is None else value == 1
 
     def sequence(of: Sequence[tuple[int, ScoredUnit]]) -> tuple[bool, ...] | None:
@@ -204,7 +207,7 @@ def _outcomes(measure: Measure | None, found: Results) -> dict[str, bool | None]
         return {}
     outcomes: dict[str, bool | None] = {}
     rules: tuple[tuple[str, Rule], ...] = (
-        (measure.column, "valid"),
+        (measure.name, "valid"),
         ("strict", "strict"),
         ("clean", "clean"),
     )

@@ -8,6 +8,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from harness.runs import Unit
+from harness.runs.columns import (
+    group_column,
+    id_column,
+    level_column,
+    score_column,
+    total_column,
+)
 from harness.runs.steps import arguments_of
 from parsers import Declaration
 from parsers.declaration import SPLIT
@@ -138,13 +145,15 @@ def unit_columns(declared: Declaration) -> UnitColumns:
     row = (
         unit_column("repeat", "Int64", "number of the repeat, from 0"),
         unit_column(
-            declared.id_column, "str", f"the {unit}, unique in its run and repeat", "unit_id"
+            id_column(declared), "str", f"the {unit}, unique in its run and repeat", "unit_id"
         ),
-        unit_column(level.column, "category", f"the {level.one}", _in("parents", level.name)),
+        unit_column(
+            level_column(level), "category", f"the {level.one}", _in("parents", level.name)
+        ),
         *of_kind.identity,
         unit_column("index", "Int64", f"position in its {level.one}, from 0", "position"),
         unit_column(
-            declared.total_column, "Int64", f"{declared.units} of the whole {level.one}", "total"
+            total_column(declared), "Int64", f"{declared.units} of the whole {level.one}", "total"
         ),
         unit_column("benchmark", "category", "the benchmark"),
         unit_column("split", "category", "the split"),
@@ -190,16 +199,16 @@ def _groups(declared: Declaration) -> Iterator[UnitColumn]:
         if group.name in (SPLIT, declared.innermost.name):
             continue
         get = _in("parents" if level else "labels", group.name)
-        yield unit_column(level.column if level else group.column, "category", group.meaning, get)
+        yield unit_column(group_column(group, declared), "category", group.meaning, get)
     for level in levels.values():
-        yield unit_column(level.column, "category", f"its {level.one}", _in("parents", level.name))
+        get = _in("parents", level.name)
+        yield unit_column(level_column(level), "category", f"its {level.one}", get)
 
 
 def _scores(declared: Declaration) -> Iterator[UnitColumn]:
-    for column, name, measure in declared.columns:
-        variant = f", variant {name.partition('.')[2]}" if measure.variants else ""
-        kind: Kind = "boolean" if measure.binary else "float64"
-        yield unit_column(column, kind, f"{measure.meaning}{variant}", _score(name, measure.binary))
+    for one in declared.measures:
+        if not one.all_of:
+            yield unit_column(score_column(one.name), "float64", one.meaning, _score(one.name))
 
 
 def _in(mapping: str, name: str) -> Getter:
@@ -229,9 +238,5 @@ def _point(place: int) -> Getter:
     return predicted(lambda said: said.point[place] if said.point else None)
 
 
-def _score(name: str, binary: bool) -> Getter:
-    def get(record: Unit[Any]) -> object:
-        value = record.scores.get(name) if record.settled and record.scores else None
-        return bool(value) if binary and value is not None else value
-
-    return get
+def _score(name: str) -> Getter:
+    return lambda record: record.scores.get(name) if record.settled and record.scores else None

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run
+from harness.runs.columns import id_column, level_column
 from harness.settings import SETTINGS
 from parsers.declaration import SPLIT
 from reports.comparability import BY_OWN_NAME, CANDIDATES, OF_PROTOCOL, POPULATION, TABLE, row_of
@@ -111,7 +112,7 @@ def population_of(run: Run, steps: pd.DataFrame, within: tuple[str, str] | None 
         filtered = unknown or any(run.manifest.chosen.get(name) for name in _filters())
         return part if filtered else name if run.complete else finished
     declaration = run.manifest.declaration
-    parent, unit = declaration.innermost.column, declaration.id_column
+    parent, unit = level_column(declaration.innermost), id_column(declaration)
     whole = {size.split: size for size in declared}
     for split, rows in chosen.groupby(SPLIT, observed=True):
         size = whole.get(str(split))

@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from harness.runs import Run
+from harness.runs.columns import level_column
 from harness.tables.results import average_of
 from parsers import Average
 from parsers.declaration import SPLIT
 from reports.comparability import OF_PROTOCOL, row_of
+from reports.frames.rows import VARIANT
 from reports.frames.steps import steps_frame
 from reports.published.keys import ANY, UNSTATED, Keys, keys_of, setting_keys, text_of
 from reports.published.source import Published, key_names
@@ -30,10 +32,9 @@ class Matcher:
     ) -> None:
         declared = run.manifest.declaration
         self._run, self._average = run, average_of(declared.main, average)
-        rules = {measure.setting: f1 for measure in declared.measures if measure.variants}
-        self._rules = {"invalid": invalid, **rules}
+        self._rules = {"invalid": invalid, VARIANT: f1}
         self._steps = steps_frame(run)
-        self._columns = {"": SPLIT} | {one.name: one.column for one in declared.levels}
+        self._columns = {"": SPLIT} | {one.name: level_column(one) for one in declared.levels}
         self._names = {
             level: frozenset(self._steps[column].dropna().astype("str"))
             for level, column in self._columns.items()

@@ -48,6 +48,7 @@ import msgspec
 from adapters.decoding import convert_to
 from adapters.input_files import utf8_bytes
 from parsers import Declaration
+from reports.names import name_of
 from reports.published.keys import ANY, AVERAGE, UNSTATED, Keys, setting_keys, text_of
 
 FOLDER = Path(__file__).parent
@@ -101,7 +102,7 @@ class Scope(msgspec.Struct, frozen=True, eq=False, kw_only=True, forbid_unknown_
         """Return True if runs of a benchmark have one of the measures."""
         if self.kind != declared.kind or self.benchmark not in ("", benchmark):
             return False
-        return any(one.result in self.measures for one in declared.measures)
+        return any(name_of(one, declared) in self.measures for one in declared.measures)
 
 
 class PublishedFile(Scope, frozen=True, eq=False, kw_only=True, forbid_unknown_fields=True):

@@ -37,6 +37,7 @@ from parsers import Average
 from parsers.estimates import Estimate
 from reports.frames.rows import run_rows
 from reports.load import RunLike, open_runs
+from reports.names import name_of
 from reports.published.keys import AVERAGE
 from reports.published.matching import Matcher
 from reports.published.source import Published, published_rows
@@ -218,11 +219,13 @@ def outcome_of(
     (rows,) = run_rows(opened)
     found = rows.results(at for at, (_, unit) in enumerate(rows.trials) if unit.split == split)
     ours: dict[str, Estimate] = {}
-    for measure in (*found.declared.in_tables, *found.declared.of_parents):
+    declared = found.declared
+    for measure in (*declared.in_tables, *declared.of_parents):
         over_units = "" if measure.all_of else average_of(measure, average)
         one = found.row(measure.name, over_units)
-        if measure.result in row.values and one is not None and one.number is not None:
-            ours[measure.result] = one
+        name = name_of(measure, declared)
+        if name in row.values and one is not None and one.number is not None:
+            ours[name] = one
     return Outcome(reproduction, ours, apart, tuple(changed), model)
 
 

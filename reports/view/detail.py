@@ -13,13 +13,13 @@ from harness.runs import CallRecord, MessageRecord, Unit
 from harness.runs.pictures import sent_picture
 from parsers import Declaration
 from reports.view.parts import Frame, Score, UnitPage, Window, key_of, part_of
+from reports.view.points import Points
 
 
 def detail(
     record: Unit[Any],
     calls: Sequence[CallRecord],
-    declared: Declaration,
-    page: UnitPage,
+    points: Points,
     blobs: Mapping[str, Sequence[Any]],
     layers: Mapping[str, Window],
     strip: Sequence[Frame] = (),
@@ -30,8 +30,9 @@ def detail(
     layers: the files that are laid over the enlarged picture, with the part that each shows.
     strip: the frames of a unit that took its time.
     """
+    page, declared = points.page, points.declared
     part, prediction = part_of(page, record), record.prediction
-    shown = _scores(record, declared) if part.scores is None else part.scores
+    shown = _scores(record, points) if part.scores is None else part.scores
     return {
         "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],
         "invalid": record.invalid,
@@ -86,26 +87,18 @@ def _groups(record: Unit[Any], declared: Declaration, page: UnitPage) -> list[tu
     return [(name, text) for name, text in record.labels.items() if key_of(name) not in listed]
 
 
-def _scores(record: Unit[Any], declared: Declaration) -> Iterator[Score]:
+def _scores(record: Unit[Any], points: Points) -> Iterator[Score]:
     """Yield the declared scores, the main one first; then the others."""
-    scores, main = record.scores or {}, declared.main_of_units
+    scores, main = record.scores or {}, points.declared.main_of_units
     if not scores:
         return
-    known = set()
+    declared = points.declared
     for measure in sorted(declared.measures, key=lambda one: one is not main):
-        for name in measure.scores:
-            if name not in scores:
-                continue
-            known.add(name)
-            head = f"{measure.head} {name.removeprefix(f'{measure.name}.')}"
-            yield Score(
-                head if measure.variants else measure.head,
-                scores.get(name),
-                measure.binary,
-                measure.meaning,
-            )
+        if measure.name in scores:
+            yes_or_no = measure.name not in points.graded
+            yield Score(measure.title, scores[measure.name], yes_or_no, measure.meaning)
     for name, value in scores.items():
-        if name not in known:
+        if name not in declared.scores:
             yield Score(name, value, binary=False)
 
 

@@ -20,6 +20,7 @@ from harness.tables.results import average_of
 from parsers import Average, Declaration
 from reports.formats import blocks
 from reports.grid import plain_records
+from reports.names import name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,8 +163,11 @@ def _panels(declared: Declaration, average: Average) -> list[tuple[str, str]]:
     """Return column and title of every measure."""
     averages = [(one, average_of(one, average)) for one in declared.in_tables]
     return [
-        *((f"{one.result}_{mean}", f"{one.head}, {mean} (%)") for one, mean in averages),
-        *((one.result, f"{one.head} (%)") for one in declared.of_parents),
+        *(
+            (f"{name_of(one, declared)}_{mean}", f"{one.head}, {mean} (%)")
+            for one, mean in averages
+        ),
+        *((name_of(one, declared), f"{one.head} (%)") for one in declared.of_parents),
     ]
 
 

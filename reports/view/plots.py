@@ -18,6 +18,7 @@ from harness.tables import clean
 from harness.tables.grid import exact
 from parsers import Declaration
 from reports.grid import plain_records
+from reports.names import name_of
 from reports.settings import settings_of
 from reports.view.parts import average_words, measure_words, title_of
 from reports.view.tables import Summary
@@ -102,7 +103,7 @@ def ladders(runs: Mapping[str, Run], summary: Summary) -> dict[str, list[Rung]]:
     The key is the model's name. Scores are those over all splits.
     """
     main = summary.declared.main_of_units
-    name = f"{main.result}_{main.averages[0]}"
+    name = f"{name_of(main, summary.declared)}_{main.averages[0]}"
     table = next(iter(summary.frames.values()))
     headlines = {one["run"]: one for one in plain_records(table) if one["headline"]}
     groups: dict[str, list[Rung]] = {}
@@ -201,7 +202,7 @@ def _draw(
     figure = Figure(figsize=(6.4, height + (0.3 if len(runs) > 1 else 0)), layout="constrained")
     axes = figure.subplots()
     average = declared.main_of_units.averages[0]
-    name = f"{declared.main_of_units.result}_{average}"
+    name = f"{name_of(declared.main_of_units, declared)}_{average}"
     records = {(r["run"], r[key]): r for r in lines.to_dict("records")}
     for number, run in enumerate(runs):
         colour = _COLOURS[theme][number % len(_COLOURS[theme])]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness.runs import Run, Unit
 from parsers import Declaration, Measure
+from parsers.counting import observed
 from reports.kind import reports_of
 from reports.view.parts import Fact, UnitPage, key_of
 
@@ -81,6 +82,7 @@ class Points:
     declared: what the benchmark of the runs declares.
     page: what the page shows of units of this kind.
     measures: those that the list shows after the main one.
+    graded: the measures with a value other than 0 and 1.
     facts: those that some unit has.
     own_goals: True if units of the same parent have different goals.
     """
@@ -88,6 +90,7 @@ class Points:
     declared: Declaration
     page: UnitPage
     measures: list[Measure]
+    graded: frozenset[str]
     lanes: list[Lane] = field(default_factory=list)
     units: dict[str, Point] = field(default_factory=dict)
     facts: list[Fact] = field(default_factory=list)
@@ -107,7 +110,13 @@ def collect(runs: Mapping[str, Run], classes: Mapping[tuple[str, str, int], str]
     """
     first = next(iter(runs.values()))
     declared, page = first.manifest.declaration, page_of(first)
-    points = Points(declared, page, _listed(declared, page))
+    graded = frozenset[str]().union(
+        *(
+            observed((one.scored() for one in run.records()), declared).graded
+            for run in runs.values()
+        )
+    )
+    points = Points(declared, page, _listed(declared, page, graded), graded)
     units: dict[str, Point] = {}
     for label, run in runs.items():
         records = run.records()
@@ -115,7 +124,7 @@ def collect(runs: Mapping[str, Run], classes: Mapping[tuple[str, str, int], str]
         places = {repeat: len(points.lanes) + i for i, repeat in enumerate(repeats)}
         named = len(repeats) > 1
         points.lanes += [Lane(f"{label} #{r + 1}" if named else label, label, r) for r in repeats]
-        outcome_of = _outcomes(points, run.manifest.chosen)
+        outcome_of = _outcomes(points)
         for record in records:
             point = units.get(record.unit_id)
             if point is None:
@@ -154,15 +163,15 @@ def _facts(points: Points, *, goals: bool) -> list[Fact]:
     return facts
 
 
-def _listed(declared: Declaration, page: UnitPage) -> list[Measure]:
+def _listed(declared: Declaration, page: UnitPage, graded: Collection[str]) -> list[Measure]:
     """Return the measures in the list, the main one among them unless it is yes or no, which the
     outcome says."""
     main, named = declared.main_of_units, page.measures
 
     def is_listed(one: Measure) -> bool:
         if one is main:
-            return not main.binary
-        return one.in_tables if named is None else one.name in named
+            return main.name in graded
+        return bool(one.head) if named is None else one.name in named
 
     return [one for one in declared.of_units if is_listed(one)]
 
@@ -181,19 +190,11 @@ def _point(record: Unit[Any], page: UnitPage, declared: Declaration) -> Point:
     )
 
 
-def _outcomes(
-    points: Points, config: Mapping[str, Any]
-) -> Callable[[Unit[Any], str | None], Outcome]:
-    """Return the measures of the outcomes of a run; settings choose among their variants."""
-
-    def named(measure: Measure) -> str:
-        return measure.score(str(config.get(measure.setting) or ""))
-
-    declared = points.declared
-    main = declared.main_of_units
-    measure = named(main)
-    needed = named(declared[main.needs[0]]) if main.needs else ""
-    names = [named(one) for one in points.measures]
+def _outcomes(points: Points) -> Callable[[Unit[Any], str | None], Outcome]:
+    """Return the function from a line of a run to what the list says of it."""
+    main = points.declared.main_of_units
+    needed = main.needs[0] if main.needs else ""
+    names = [one.name for one in points.measures]
 
     def outcome(record: Unit[Any], error_class: str | None) -> Outcome:
         if not record.asked and record.scores is None:
@@ -204,11 +205,11 @@ def _outcomes(
         if not record.settled or prediction is None or record.scores is None:
             return Outcome(OPEN, None, error_class)
         scores = record.scores or {}
-        value = scores.get(measure)
+        value = scores.get(main.name)
         result = SCORED
         if value is None:
             result = UNMEASURED
-        elif main.binary:
+        elif main.name not in points.graded:
             part = PART if needed and scores.get(needed) else WRONG
             result = RIGHT if value else part
         answer = points.page.answer(record)
@@ -282,8 +283,11 @@ def terms(points: Points) -> dict[str, Any]:
         "goals": points.own_goals,
         "goal": any(point.goal for point in points.units.values()),
         "places": any(point.total or point.index for point in points.units.values()),
-        "measures": [[one.name, one.head, one.meaning, one.binary] for one in points.measures],
-        "main": [main.name, main.head, main.binary],
+        "measures": [
+            [one.name, one.title, one.meaning, one.name not in points.graded]
+            for one in points.measures
+        ],
+        "main": [main.name, main.head, main.name not in points.graded],
         "part": f"{needed} only",
         "searched": points.page.searched,
         "answers": points.page.answers,

@@ -231,14 +231,14 @@ class Sheet:
     @property
     def pair_heads(self) -> tuple[str, ...]:
         """Heads of the counts of a pair."""
-        if self.main.binary:
+        if self.main.name not in self.points.graded:
             return ("both right", "only the first", "only the second", "neither")
         return ("equal", "more in the first", "more in the second")
 
     def pair_cells(self, pair: Pair) -> list[tuple[int, str]]:
         """Return the counts of a pair, each with the address of its units."""
         counts = [("11", pair.both), ("10", pair.only_first), ("01", pair.only_second)]
-        if self.main.binary:
+        if self.main.name not in self.points.graded:
             counts.append(("00", pair.neither))
         between = f"{pair.first}.{pair.second}"
         return [(count, self.route(agree=f"{between}.{which}")) for which, count in counts]

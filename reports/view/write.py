@@ -189,9 +189,7 @@ class Page:
                     elif pictures is not None and (one.digest or points.page.pictured):
                         known = of_run.get(record.unit_id, one)
                         of_run[record.unit_id] = one._replace(sent={**known.sent, **one.sent})
-                    values = detail(
-                        record, calls, points.declared, points.page, blobs, layers, strip
-                    )
+                    values = detail(record, calls, points, blobs, layers, strip)
                     line = call("VLM.add", number, lanes[label, record.repeat], values)
                     path = folder / f"step-{number}.js.new"
                     with path.open("w" if new else "a", encoding="ascii") as file:

@@ -37,7 +37,7 @@ class ThreeStages(JudgingProtocol):
     name = "three-stages"
     measures = (
         Measure("succeeded", "Succeeded", "the judge says that the task is done", main=True),
-        Measure("kept", "Kept", "steps shown for the verdict", binary=False, averages=()),
+        Measure("kept", "Kept", "steps shown for the verdict", averages=("quartiles",)),
     )
 
     def calls(self, count: int) -> tuple[int, int]:

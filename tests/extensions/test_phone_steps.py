@@ -67,8 +67,8 @@ def wrong_kind(said: Prediction, detail: PhoneDetail) -> float:
 DECLARED = Declaration(
     measures=(
         Measure("done", "Done", "the right action", main=True),
-        Measure("distance", "px", "pixels to the target", binary=False, averages=()),
-        Measure("wrong_kind", "Wrong kind", "another kind of action", averages=(), error=True),
+        Measure("distance", "px", "pixels to the target", averages=("quartiles",)),
+        Measure("wrong_kind", "Wrong kind", "another kind of action", averages=()),
     ),
     levels=(Level("app"),),
     kind="phone-step",
@@ -82,6 +82,7 @@ DECLARED = Declaration(
         ),
     ),
     labels=("fat finger", "wrong screen"),
+    errors=("wrong_kind",),
 )
 
 

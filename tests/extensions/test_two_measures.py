@@ -19,8 +19,8 @@ from tests.extensions.made_up import known
 from tests.harness.commands.tool import call, isolate
 from tests.numbers import row
 
-VALUE = Measure("value_right", "Value", "values as recorded", partial=True)
-LENGTH = Measure("letters", "Letters", "letters of the answer", binary=False, averages=())
+VALUE = Measure("value_right", "Value", "values as recorded")
+LENGTH = Measure("letters", "Letters", "letters of the answer", averages=("quartiles",))
 
 
 DECLARED = replace(MIND2WEB, measures=(*MIND2WEB.measures, VALUE, LENGTH))

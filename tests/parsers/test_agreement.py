@@ -85,13 +85,13 @@ def agreed(
         else row
         for row in found.rows
     ]
-    part = Part({0: units}, MIND2WEB, found.rules, Bounds())
+    part = Part({0: units}, MIND2WEB, found.rules, Bounds(), found.seen)
     return replace(found, rows=agreeing(rows, part))
 
 
 def test_a_measure_that_other_rules_decide_keeps_its_interval() -> None:
     # `success` with a right element but without F1 of 1, as step_rule=exact could have it.
-    odd = {**scores(True), "operation_f1.mind2web": 0.5}
+    odd = {**scores(True), "operation_f1": 0.5, "operation_f1.mind2web": 0.5}
     narrow = {"operation_f1": Interval(0.01, 0.06, "wilson", 40, True)}
     usual = {"success": Interval(0.005, 0.1, "wilson", 40, True)}
     more = [step(f"t{n}", 0, scores(False, 1.0)) for n in (1, 2)]

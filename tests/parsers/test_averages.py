@@ -32,6 +32,7 @@ from parsers.counting import Rule
 from parsers.estimates import PARENTS, QUARTILES
 from tests.numbers import estimate
 from tests.parsers.steps import once, scores, selections, step
+from tests.units import step_scores
 
 EXAMPLE = [
     step("A", 0, True),
@@ -92,17 +93,16 @@ def test_intervals_name_their_method_and_clusters() -> None:
     assert estimate(found, "task_success").interval == clopper_pearson(2, 3)
 
 
-def test_every_variant_is_kept_and_one_is_the_headline() -> None:
-    mixed = scores(False, element=True)
+def test_every_variant_is_averaged_beside_the_one_of_the_headline() -> None:
     f1 = {"mind2web": 0.5, "mind2web-lc": 0.8, "cl100k-lc": 0.9}
-    mixed = {**mixed, **{f"operation_f1.{variant}": value for variant, value in f1.items()}}
-    for variant in F1_VARIANTS:
-        found = averaged([step("A", 0, mixed)], AggregationRules(variant=variant))
-        for one, value in f1.items():
-            assert number(found, f"operation_f1.{one}", "micro") == value
+    assert set(f1) == set(F1_VARIANTS)
+    for variant, value in f1.items():
+        mixed = {**step_scores(True, f1, False, False), "operation_f1": value}
+        found = averaged([step("A", 0, mixed)])
+        for one in f1:
+            assert number(found, f"operation_f1.{one}", "micro") == f1[one]
         same = replace(estimate(found, f"operation_f1.{variant}"), measure="operation_f1")
         assert estimate(found, "operation_f1") == same
-        assert number(found, "operation_f1", "micro") == f1[variant]
         assert number(found, "element", "micro") == 1.0
         assert number(found, "operation_exact", "micro") == 0.0
 
@@ -280,7 +280,7 @@ def test_quartiles_are_those_of_all_units_that_count_by_each_rule() -> None:
     declared = Declaration(
         measures=(
             Measure("right", main=True),
-            Measure("letters", binary=False, averages=()),
+            Measure("letters", averages=("quartiles",)),
         ),
         levels=(Level("task"),),
         groups=(),

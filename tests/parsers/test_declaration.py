@@ -16,7 +16,8 @@ HIT = Measure("hit", main=True)
 def test_a_new_measure_gives_one_name_only() -> None:
     declared = Declaration(measures=(HIT,), levels=(Level("picture"),), kind="item")
     (hit,) = declared.measures
-    assert {hit.head, hit.result, hit.column, hit.key} == {"hit"}
+    assert declared.in_tables == (hit,)
+    assert hit.head == "hit"
     assert (declared.unit, declared.units) == ("item", "items")
     assert (declared.innermost.one, declared.innermost.many) == ("picture", "pictures")
     assert declared.clusters == ("picture",)
@@ -28,13 +29,21 @@ def test_a_declaration_is_kept_in_a_manifest_as_json() -> None:
     assert msgspec.json.decode(kept, type=Declaration) == MIND2WEB
 
 
-def test_scores_of_variants_are_named_by_measure_and_variant() -> None:
-    f1 = MIND2WEB["operation_f1"]
-    assert f1.score() == "operation_f1.mind2web"
-    assert f1.score("cl100k-lc") == "operation_f1.cl100k-lc"
-    assert f1.score("other") == "operation_f1.mind2web"
-    assert MIND2WEB["task_success"].scores == ()
-    assert set(MIND2WEB.scores) >= {*f1.scores, "element", "success", "element_under"}
+def test_variants_are_measures_of_their_own_that_tables_leave_out() -> None:
+    variants = MIND2WEB.variants("operation_f1")
+    assert variants == ("mind2web", "mind2web-lc", "cl100k-lc")
+    named = {f"operation_f1.{one}" for one in variants}
+    assert set(MIND2WEB.scores) >= {*named, "operation_f1", "success", "element_under"}
+    assert "task_success" not in MIND2WEB.scores
+    shown = {one.name for one in MIND2WEB.shown}
+    assert shown == {"element", "operation_f1", "success", "task_success"}
+
+
+def test_tables_show_measures_with_a_head_and_always_the_main_one_and_those_of_parents() -> None:
+    others = Measure("near"), Measure("far", "Far"), Measure("px", averages=("quartiles",))
+    declared = Declaration((*others, HIT, Measure("all", all_of="hit")), levels=(Level("p"),))
+    assert [one.name for one in declared.shown] == ["far", "hit", "all"]
+    assert [one.name for one in declared.spread] == ["px"]
 
 
 def test_levels_are_found_by_name_and_ordered_from_the_innermost() -> None:
@@ -58,8 +67,21 @@ def test_levels_are_found_by_name_and_ordered_from_the_innermost() -> None:
         ({"measures": (HIT, Measure("a", averages=("cells",)))}, "the groups of its cells"),
         ({"measures": (HIT, Measure("a", cells=("split",)))}, "the groups of its cells"),
         ({"measures": (HIT, Measure("a", averages=("mean",)))}, "a has an unknown average"),  # type: ignore[arg-type]
-        ({"measures": (HIT, Measure("value"))}, "a measure has the column value"),
-        ({"measures": (HIT, Measure("a", column="hit"))}, "a measure has the column hit"),
+        ({"measures": (HIT, Measure("cost"))}, "the measure cost has a name that frames"),
+        ({"measures": (HIT, Measure("task"))}, "the measure task has a name that frames"),
+        ({"groups": (Group("hit"),)}, "the measure hit has a name that frames"),
+        ({"groups": (Group("status"),)}, "the group status has a name that frames"),
+        (
+            {"measures": (HIT, Measure("a", averages=("quartiles", "micro")))},
+            "quartiles and other averages",
+        ),
+        ({"measures": (replace(HIT, averages=()),)}, "the main measure hit has no average"),
+        ({"errors": ("hit",)}, "the error class hit is not one of the measures besides"),
+        ({"errors": ("lost",)}, "the error class lost is not one of the measures besides"),
+        (
+            {"measures": (HIT, Measure("a", all_of="hit", cells=("task",)))},
+            "a has no parents within task",
+        ),
         ({"levels": ()}, "no level of parents"),
         ({"clusters": ("day",)}, "the cluster day is not a level"),
         ({"groups": (Group("site", whole="day"),)}, "holds whole day, which is not a level"),

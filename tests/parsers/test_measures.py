@@ -30,7 +30,7 @@ from tests.parsers.steps import once
 ITEMS = Declaration(
     measures=(
         Measure("hit", main=True, averages=("cells", "micro"), cells=("platform", "form")),
-        Measure("nearness", binary=False, averages=("micro",)),
+        Measure("nearness", averages=("micro",)),
     ),
     levels=(Level("picture", shared=True),),
     groups=(Group("platform", whole="picture"), Group("form")),
@@ -50,7 +50,12 @@ CONVERSATIONS = Declaration(
 
 
 def item(
-    number: int, platform: str, form: str, hit: float | None, picture: str = "", **more: float
+    number: int,
+    platform: str,
+    form: str,
+    hit: float | None,
+    picture: str = "",
+    **more: float | None,
 ) -> ScoredUnit:
     return ScoredUnit(
         unit_id=f"i{number}",
@@ -259,13 +264,30 @@ def test_a_unit_that_counts_as_failed_is_left_out_of_measures_of_some_units(
         ITEMS,
         measures=(
             Measure("hit", main=True, averages=("micro",)),
-            Measure("nearness", binary=False, averages=("micro",), partial=True),
+            Measure("nearness", averages=("micro",)),
         ),
     )
     first = item(0, "web", "text", 1, nearness=0.5)
+    without = item(2, "web", "text", 1, nearness=None)
     failed = replace(item(1, "web", "text", 1), scores=None, status=None, invalid=invalid)
     rules = AggregationRules(invalid="fail", unattempted="fail")
-    found = results(once([first, failed]), declared, rules)
-    assert estimate(found, "hit", "micro").number == 0.5
+    found = results(once([first, without, failed]), declared, rules)
+    assert estimate(found, "hit", "micro").number == pytest.approx(2 / 3)
     nearness = estimate(found, "nearness", "micro")
     assert (nearness.number, nearness.units) == (0.5, 1)
+    # Nothing says that it is about some units only; unread answers do not say it either.
+    unread = replace(without, scores={"hit": None, "nearness": None})
+    found = results(once([first, unread, failed]), declared, rules)
+    assert estimate(found, "nearness", "micro").number == 0.25
+
+
+def test_groups_take_from_the_whole_run_which_measures_some_units_lack() -> None:
+    first, without = (
+        item(0, "web", "icon", 1, nearness=0.5),
+        item(1, "web", "text", 1, nearness=None),
+    )
+    invalid = replace(item(2, "web", "icon", 1), scores=None, status=None, invalid="gone")
+    rules = AggregationRules(invalid="fail")
+    icons = results_by(once([first, without, invalid]), "form", ITEMS, rules)["icon"]
+    assert estimate(icons, "nearness", "micro").number == 0.5
+    assert icons.seen.partial == icons.seen.graded == {"nearness"}

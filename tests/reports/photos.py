@@ -14,7 +14,7 @@ from tests.reports.runs import setup, write
 PHOTOS = Declaration(
     (
         Measure("found", "Found", "the right photo"),
-        Measure("close", "Close", "closeness", binary=False),
+        Measure("close", "Close", "closeness"),
         Measure("solved", "Solved", "found and close", main=True, needs=("found", "close")),
         Measure("albums", "Albums", "whole albums", all_of="solved"),
     ),

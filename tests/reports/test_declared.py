@@ -39,7 +39,6 @@ DECLARED = Declaration(
             "nearness",
             "Near",
             "nearness",
-            binary=False,
             main=True,
             averages=("cells", "micro"),
             cells=("platform",),
@@ -94,6 +93,7 @@ def _run(
     *,
     complete: bool = True,
     benchmark: str = "targets",
+    **facts: Any,
 ) -> Path:
     made = replace(
         setup(
@@ -105,7 +105,8 @@ def _run(
     )
     with RunDirectory.start(path, made) as run:
         for number, nearness in enumerate(NEARNESS):
-            run.append_step(_unit(number, None if nearness is None else max(0.0, nearness - less)))
+            near = None if nearness is None else max(0.0, nearness - less)
+            run.append_step(_unit(number, near, **facts))
         if complete:
             run.finish({}, complete=True)
     return path
@@ -159,18 +160,15 @@ def test_frames_of_several_benchmarks_have_the_columns_of_all(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("complete", [True, False])
-def test_what_is_yes_or_no_in_one_benchmark_can_be_a_share_in_another(
+def test_what_is_yes_or_no_in_one_run_can_be_a_share_in_another(
     tmp_path: Path, complete: bool
 ) -> None:
-    inside, *others = DECLARED.measures
-    shares = replace(DECLARED, measures=(replace(inside, binary=False), *others))
-    runs = [
-        _run(tmp_path / "a", complete=complete),
-        _run(tmp_path / "b", declared=shares, benchmark="others", complete=complete),
-    ]
-    frame = steps_frame(runs)
+    one = _run(tmp_path / "a", complete=complete)
+    part: dict[str, Any] = {"scores": {"inside": 0.5, "nearness": 0.5}}
+    other = _run(tmp_path / "b", benchmark="others", complete=complete, **part)
+    frame = steps_frame([one, other])
     assert frame["inside"].dtype == "float64"
-    assert frame["inside"].tolist() == 2 * [1.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+    assert frame["inside"].tolist() == [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, *[0.5] * 6]
 
 
 def test_results_are_averaged_as_declared(tmp_path: Path) -> None:

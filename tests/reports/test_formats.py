@@ -63,7 +63,7 @@ def test_every_format_names_differences_and_unfinished_runs(tmp_path: Path, form
         assert "differs: distractors: 5 (a); 20 (b)" in text
         rows = list(csv.DictReader(line for line in text.splitlines() if line[0] != "#"))
         assert [row["complete"] for row in rows] == ["True", "True", "False", "False"]
-        assert rows[2]["task_success"] == "" and rows[2]["tasks_total"] == "2"
+        assert rows[2]["task_success"] == "" and rows[2]["task_success_total"] == "2"
     else:
         assert "differs: distractors: 5 (a); 20 (b)" in text
         assert "INCOMPLETE, 3 rows not reached" in text

@@ -123,7 +123,7 @@ def test_a_row_per_run_step_and_repeat(tmp_path: Path) -> None:
 
 def test_tasks_succeed_as_in_the_worked_example(tmp_path: Path) -> None:
     frame = tasks_frame(write(tmp_path / "run", worked())).set_index("task_id")
-    assert frame["success"].tolist() == [True, True, False]
+    assert frame["task_success"].tolist() == [True, True, False]
     assert frame["strict"].tolist() == [True, False, False]
     assert frame["clean"].astype("object").where(frame["clean"].notna(), None).tolist() == [
         True,
@@ -139,7 +139,7 @@ def test_a_task_that_the_selection_cuts_short_is_not_complete(tmp_path: Path) ->
     made = setup(dataset={"partial_tasks": {"A": 5}})
     frame = tasks_frame(write(tmp_path / "run", worked(), made)).set_index("task_id")
     assert frame["complete"].tolist() == [False, True, True]
-    assert frame["success"].isna().tolist() == [True, False, False]
+    assert frame["task_success"].isna().tolist() == [True, False, False]
 
 
 def test_runs_that_differ_show_where(tmp_path: Path) -> None:

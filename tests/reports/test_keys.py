@@ -128,7 +128,7 @@ def _check_interval(
 def _check_tasks(row: Any, own: Scored, spoilt: set[str]) -> None:
     """Task success of a row; `spoilt` tasks have a row that counts as failed."""
     wins = sum(all(s[2] for s in task) and name not in spoilt for name, task in own.items())
-    assert (row["tasks_succeeded"], row["tasks_total"]) == (wins, len(own))
+    assert (row["task_success_succeeded"], row["task_success_total"]) == (wins, len(own))
     wanted = stats.binomtest(wins, len(own)).proportion_ci(0.95, "exact")
     assert row["task_success_low"] == pytest.approx(wanted.low, abs=1e-9)
     assert row["task_success_high"] == pytest.approx(wanted.high, abs=1e-9)
@@ -160,7 +160,7 @@ def test_numbers_are_those_of_the_raw_lines(tmp_path: Path, key: str) -> None:
         found = groups[row["line"]][row[key]]
         _check_rates(row, found)
         if key not in ("split", "website", "domain", "subdomain"):
-            assert pd.isna(row["tasks_total"])
+            assert pd.isna(row["task_success_total"])
         else:
             _check_tasks(row, found, spoilt if row["line"] == "strict" else set())
 

@@ -52,7 +52,7 @@ def test_the_worked_example(tmp_path: Path) -> None:
     assert strict["step_success_macro"] == pytest.approx((1 + 2 / 3 + 1 / 2) / 3)
     assert valid["task_success"] == pytest.approx(2 / 3)
     assert strict["task_success"] == pytest.approx(1 / 3)
-    assert (valid["tasks_succeeded"], valid["tasks_total"]) == (2, 3)
+    assert (valid["task_success_succeeded"], valid["task_success_total"]) == (2, 3)
     assert valid["headline"] and not strict["headline"]
     assert valid["few"]
     assert (valid["input_tokens"], valid["output_tokens"], valid["cost"]) == (600, 30, 1.5)
@@ -124,9 +124,12 @@ def test_every_number_is_that_of_the_averages(tmp_path: Path, key: Any, complete
                 assert row["parse_failure_rate"] == found.counts.parse_failure_rate
             tasks = found.row("task_success", PARENTS, rule)
             if tasks is None:
-                assert key == "operation" and pd.isna(row["tasks_total"])
+                assert key == "operation" and pd.isna(row["task_success_total"])
                 continue
-            assert (row["tasks_complete"], row["tasks_total"]) == (tasks.complete, tasks.n)
+            assert (row["task_success_complete"], row["task_success_total"]) == (
+                tasks.complete,
+                tasks.n,
+            )
             value = row["task_success"]
             assert pd.isna(value) if tasks.number is None else value == tasks.number
 

@@ -58,9 +58,7 @@ def declaration(
     averages: tuple[Average, ...] = ("micro", "cells") if cells else ("micro",)
     averages = tuple(sorted(averages, key=lambda average: average != headline))
     of_classes = (
-        Measure(
-            name, name.replace("_", " "), f"hits in {meaning}", averages=("micro",), partial=True
-        )
+        Measure(name, name.replace("_", " "), f"hits in {meaning}", averages=("micro",))
         for name, meaning in classes.items()
     )
     return Declaration(

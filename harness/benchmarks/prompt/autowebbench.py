@@ -61,18 +61,14 @@ DECLARED = Declaration(
             "awb.text_overlap",
             "Text F1",
             "words of an answer to the user",
-            binary=False,
             averages=("micro",),
-            partial=True,
         ),
         *(
             Measure(
                 f"awb_ref.{name}",
                 f"Ref. {name}",
                 f"`{name}` of the released script",
-                binary=name != "param",
                 averages=("micro",),
-                partial=True,
             )
             for name in ("all", "type", "label", "param")
         ),
@@ -86,7 +82,7 @@ DECLARED = Declaration(
             "awb_ref.aborts", "Ref. aborts", "rows at which the script would abort", averages=()
         ),
     ),
-    levels=(Level("task", extent="tasks on these sites", column="task_id"),),
+    levels=(Level("task", extent="tasks on these sites"),),
     groups=(
         Group(SPLIT, "the split", whole="task"),
         Group("language", "the language of the page and the task", whole="task"),

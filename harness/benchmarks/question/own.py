@@ -67,7 +67,6 @@ def declaration(
             "Score",
             "score of the answers, each by its metric",
             main=True,
-            binary=binary,
             averages=averages,
             cells=tuple(cells),
         )
@@ -79,9 +78,7 @@ def declaration(
                 measure_of(name),
                 name,
                 metric.meaning,
-                binary=metric.binary,
                 averages=("micro",),
-                partial=True,
             )
         )
     if turns and binary:

@@ -124,16 +124,13 @@ MEASURES = (
         "F1",
         "overlap of words (SQuAD), official",
         main=True,
-        binary=False,
         averages=("micro", "macro"),
-        result="answer_f1",  # a setting is named f1
     ),
     Measure("exact", "exact", "the same words (SQuAD), official", averages=("micro",)),
     Measure(
         "f1-sets",
         "f1-sets",
         "overlap of words and marks as sets (lmms-eval, MultiUI)",
-        binary=False,
         averages=("micro",),
     ),
 )

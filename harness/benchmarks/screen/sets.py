@@ -68,7 +68,7 @@ def declaration(
         levels=(level,),
         groups=(
             Group("split", "the split", whole="episode"),
-            Group("action", "the right action", column="right_action"),
+            Group("action", "the right action"),
             *groups,
         ),
         kind=KIND,
@@ -86,33 +86,29 @@ def _measures(rules: Sequence[str], headline: str, cells: tuple[str, ...]) -> It
             name,
             f"steps that are right: {rule.meaning}",
             main=main,
-            binary=not rule.graded,
             averages=averages if main else ("micro",),
             cells=cells if main else (),
-            partial=rule.partial,
         )
     for name in (headline, *(one for one in rules if one != headline)):
         main = name == headline
-        for rate, head, meaning in (
-            ("type", "type", "steps with the right kind of action"),
-            ("grounding", "place", "places that are right"),
-        ):
-            yield Measure(
-                f"{name}.{rate}",
-                head,
-                f"{meaning}, by {name}",
-                averages=("micro",),
-                in_tables=main,
-                partial=True,
-            )
+        yield Measure(
+            f"{name}.type",
+            "type" * main,
+            f"steps with the right kind of action, by {name}",
+            averages=("micro",),
+        )
+        yield Measure(
+            f"{name}.grounding",
+            "place" * main,
+            f"places that are right, by {name}",
+            averages=("micro",),
+        )
         if RULES[name].score:
             yield Measure(
                 f"{name}.score",
-                "score",
+                "score" * main,
                 f"graded scores of steps, by {name}",
-                binary=False,
                 averages=("micro",),
-                in_tables=main,
             )
         if RULES[name].raises:
             yield Measure(

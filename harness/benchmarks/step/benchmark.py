@@ -91,6 +91,16 @@ class StepBenchmark(Benchmark):
             point_rule=options.point_rule,
         )
 
+    def of_run(self, settings: Settings) -> Self:
+        """Raises `UserError` also for a variant of operation F1 that it does not compute."""
+        known, chosen = self.declared.variants("operation_f1"), self.options.f1
+        if known and chosen not in known:
+            raise UserError(
+                f"--f1 {chosen} is not a variant of operation F1 on {self.name}, which has "
+                f"{', '.join(known)}"
+            )
+        return self
+
     def score(self, prediction: Prediction, detail: Any) -> Scores:
         return score(prediction, detail.gold, self.rules)
 
@@ -209,6 +219,8 @@ class StepBenchmark(Benchmark):
     def footnotes(self, *, known: bool) -> Iterator[str]:
         exact = "exactly the recorded operation and value"
         needed = "Op. F1 = 1" if self.options.step_rule == "f1" else exact
+        if self.declared.variants("operation_f1"):
+            yield f"Op. F1 variant: {self.options.f1}."
         yield f"A step succeeds with the right element and {needed}."
         ceiling = (
             "the oracle, under this protocol and these rules."

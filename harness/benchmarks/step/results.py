@@ -77,7 +77,7 @@ def chance(records: Records, rules: ScoringRules) -> Iterator[Scores]:
     Without lists of choices it has an operation only, and none where that counts with the right
     element only.
     """
-    known: tuple[str, ...] = ("element", f"operation_f1.{rules.variant}", "success")
+    known: tuple[str, ...] = ("element", "operation_f1", "success")
     listed = any(record.detail.choices for record in records)
     if not listed:
         known = () if rules.wrong_element_zeroes_operation else known[1:2]

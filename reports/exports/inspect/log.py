@@ -54,7 +54,6 @@ def log_of(run: Run, *, with_pictures: bool) -> tuple[il.EvalLog, str]:
         new_id=lambda *parts: id_of("run", id, *parts),
         model=spec.model,
         declared=manifest.declaration,
-        variant=rows.rules.variant,
         counted=counted(rows),
         page=page_of(run),
         show=pictures.show if pictures else placeholder,
@@ -103,7 +102,7 @@ def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
     revision = il.EvalRevision(type="git", origin="", commit=commit, dirty=dirty)
     parameters = {name: arguments.get(setting) for name, setting in GENERATION.items()}
     repeats = 1 + max((one.repeat for one in records), default=0)
-    chosen = _known(_mapping(manifest.config, "roles")).items()
+    chosen = _known(_mapping(manifest.config, "role")).items()
     roles = {k: str(name).replace(":", "/", 1) for k, name in chosen if "." not in k}
     return il.EvalSpec(
         eval_id=id_of("log", id),
@@ -181,7 +180,7 @@ def _score(measure: Measure, found: Sequence[Result]) -> il.EvalScore:
         for key, value in values.items():
             metric = il.EvalMetric(name=key, group=group, value=value, metadata=details)
             metrics[f"{group}_{key}" if group else key] = metric
-    about = {"head": measure.head, "meaning": measure.meaning}
+    about = {"head": measure.title, "meaning": measure.meaning}
     return il.EvalScore(name=measure.name, scorer=measure.name, metrics=metrics, metadata=about)
 
 

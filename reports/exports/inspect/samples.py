@@ -42,14 +42,12 @@ class Sampler:
 
     new_id: returns the id of a thing of the run, by what names it.
     model: the model under test, as inspect_ai names models.
-    variant: of the measure that has several, the one of the run's headline.
     counted: the scores that count, by unit and repeat (`reports.exports.results.counted`).
     """
 
     new_id: Callable[..., str]
     model: str
     declared: Declaration
-    variant: str
     counted: Mapping[tuple[str, int], Scores]
     page: UnitPage
     show: Show
@@ -103,16 +101,14 @@ class Sampler:
         found: dict[str, Score] = {}
         main = self.declared.main_of_units
         for measure in sorted(self.declared.of_units, key=lambda one: one is not main):
-            value = scores.get(measure.score(self.variant))
+            value = scores.get(measure.name)
             if said and measure.unmeasured in said.flags:
                 value = None
-            others = {name: scores.get(name) for name in measure.scores if measure.variants}
             found[measure.name] = Score(
                 value=float("nan") if value is None else value,
                 answer=answer,
                 reason=reason,
                 explanation=self._explanation(record, error) if measure is main else None,
-                metadata={k: v for k, v in others.items() if v is not None} or None,
             )
         return found
 
@@ -144,7 +140,7 @@ class Sampler:
     def _metadata(self, record: Unit[Any], part: Part, error: UnitError) -> dict[str, Any]:
         """Return the facts about a unit without another place in a sample."""
         said = record.prediction
-        declared = {name for measure in self.declared.of_units for name in measure.scores}
+        declared = {measure.name for measure in self.declared.of_units}
         scores = (record.scores or {}).items()
         facts: dict[str, Any] = {
             listed.title.lower().replace(" ", "_"): [item.text for item in listed.items]

@@ -8,6 +8,7 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
 from harness.runs import Run
+from harness.runs.columns import id_column
 from harness.settings import OF_MODEL
 from harness.tables import percent
 from harness.tables.grid import interval_text
@@ -112,7 +113,7 @@ def target_sizes(rows: RunRows) -> list[Group]:
 
     Equal areas are in the same quartile, the smaller one.
     """
-    known = rows.frame.drop_duplicates(rows.declared.id_column)["target_area"].dropna().tolist()
+    known = rows.frame.drop_duplicates(id_column(rows.declared))["target_area"].dropna().tolist()
     if len(known) < FEWEST:
         return [(1.0, "too few to tell") for _ in rows.trials]
     bounds = quantiles(known, n=4, method="inclusive")

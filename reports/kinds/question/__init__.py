@@ -52,9 +52,10 @@ def question_keys(run: Run, values: Mapping[str, object]) -> dict[str, str]:
     """Return what a published result must share: the measure of its headline, how options are
     listed, how replies are read and which words around answers are removed."""
     options: Mapping[str, object] = run.manifest.config.get("protocol_option") or {}
-    main = run.manifest.declaration.main
+    declared = run.manifest.declaration
+    main = declared.main.name
     return {
-        "metric": main.variants[0] if main.variants else main.name,
+        "metric": next(iter(declared.variants(main)), main),
         "options": str(options.get("options") or "lettered"),
         "reader": str(options.get("reader") or "strict"),
         "frames": str(options.get("frames") or "known"),

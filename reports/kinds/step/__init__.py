@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from harness.runs import StepUnit
+from harness.runs.columns import id_column
 from reports.frames.units import Getter, KindColumns, UnitColumn, predicted, unit_column
 from reports.keys import INDEXES, Group, Key, band, banded
 from reports.kind import KindReports
@@ -116,7 +117,7 @@ def target_top(record: StepUnit) -> float | None:
 
 def _target_tops(rows: RunRows) -> list[Group]:
     tops = {record.key: target_top(record) for record in rows.run.records()}
-    keys = zip(rows.frame[rows.declared.id_column], rows.frame["repeat"], strict=True)
+    keys = zip(rows.frame[id_column(rows.declared)], rows.frame["repeat"], strict=True)
     return [band(tops.get((str(step), int(repeat))), TARGET_TOPS) for step, repeat in keys]
 
 

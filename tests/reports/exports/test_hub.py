@@ -14,6 +14,7 @@ import yaml
 from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 
 from reports.exports import ExportError, export
+from reports.names import name_of
 from reports.tables import main_table
 from tests.harness.commands.tool import call
 from tests.reports.exports.runs import made_up, ran
@@ -78,18 +79,19 @@ def test_every_kind_of_unit_has_the_numbers_of_its_report(run: Path, tmp_path: P
     declared = table.attrs["declared"]
     rows = table[table["headline"].astype(bool)]
     shown = {
-        (re.sub("[-.]", "_", f"{row['split']}_{measure.result}"), value)
+        (re.sub("[-.]", "_", f"{row['split']}_{name_of(measure, declared)}"), value)
         for _, row in rows.iterrows()
         for measure in (*declared.in_tables, *declared.of_parents)
-        if (value := row[_column(measure)]) is not None and not math.isnan(value)
+        if (value := row[_column(measure, declared)]) is not None and not math.isnan(value)
         if row["split"] != "all splits pooled"
     }
     told = {(name.removesuffix("_part"), entry.value) for name, entry in entries.items()}
     assert told == {(name, round(100 * value, 2)) for name, value in shown} and told
 
 
-def _column(measure: Any) -> str:
-    return str(measure.result if measure.all_of else f"{measure.result}_{measure.averages[0]}")
+def _column(measure: Any, declared: Any) -> str:
+    name = name_of(measure, declared)
+    return name if measure.all_of else f"{name}_{measure.averages[0]}"
 
 
 def test_published_files_are_not_named_after_folders(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_every_unit_is_a_sample_with_its_scores(run: Path, tmp_path: Path) -> No
         sample = samples[record.unit_id, record.repeat + 1]
         assert sample.scores is not None
         for measure in declared.of_units:
-            expected = (record.scores or {}).get(measure.score("mind2web"))
+            expected = (record.scores or {}).get(measure.name)
             value = sample.scores[measure.name].as_float()
             assert value == expected or (expected is None and math.isnan(value))
         assert next(iter(sample.scores)) == declared.main_of_units.name

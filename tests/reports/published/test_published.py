@@ -502,9 +502,7 @@ def test_rows_of_another_benchmark_are_a_file_of_their_own(
     table = published_table()
     assert table["hits"].tolist() == [0.4]
     assert "element" not in table and "candidates" not in table
-    photos = Declaration(
-        (Measure("hit", result="hits", main=True),), (Level("album"),), kind="photo"
-    )
+    photos = Declaration((Measure("hits", main=True),), (Level("album"),), kind="photo")
     assert row.scope.covers(photos)
     assert not row.scope.covers(replace(photos, kind="step"))
     assert not row.scope.covers(replace(photos, measures=(Measure("hit", main=True),)))

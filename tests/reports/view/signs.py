@@ -34,7 +34,7 @@ IOU = (1.0, 0.6, 0.25, 0.0, None)
 def signs_declared(head: str = "IoU") -> Declaration:
     return Declaration(
         measures=(
-            Measure("iou", head, "overlap with the sign", binary=False, main=True),
+            Measure("iou", head, "overlap with the sign", main=True),
             Measure("named", "Name", "named rightly", averages=("micro",)),
         ),
         levels=(Level("street"), Level("town", shared=True)),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from harness.benchmarks.episode.miniwob import benchmark as miniwob
 from harness.live.pool import Limits
 from harness.page import MINIWOB_ATTRIBUTES, WEBARENA_ATTRIBUTES, Attributes
-from parsers.declaration import Declaration, Measure
+from parsers.declaration import SPREAD, Declaration, Measure
 from parsers.live import BROWSER_ACTIONS, IDLE, LIMIT, WITHHELD
 from parsers.records import Prediction
 
@@ -35,9 +35,7 @@ _STEPS = miniwob.DECLARED["steps"]
 REWARDED = Scoring(
     (
         Measure("success", "Success", "episodes with a reward of 1", main=True),
-        Measure(
-            "reward", "Reward", "the reward of the task", binary=False, averages=(), in_tables=False
-        ),
+        Measure("reward", meaning="the reward of the task", averages=SPREAD),
         _STEPS,
     ),
     {"success": complete, "reward": miniwob.raw_reward, "steps": miniwob.steps},
@@ -48,7 +46,6 @@ GRADED = Scoring(
             "accuracy",
             "Accuracy",
             "the reward of the task, which gives credit for part of an answer",
-            binary=False,
             main=True,
         ),
         Measure("success", "Exact", "episodes with a reward of 1"),

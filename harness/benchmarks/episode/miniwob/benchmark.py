@@ -35,7 +35,7 @@ from harness.live.clean import Kept
 from harness.live.contract import Seen
 from harness.page import MINIWOB_ATTRIBUTES
 from harness.runs.records import Unit
-from parsers.declaration import SPLIT, Declaration, Group, Level, Measure
+from parsers.declaration import SPLIT, SPREAD, Declaration, Group, Level, Measure
 from parsers.live import LIVE_ACTIONS
 from parsers.records import Prediction
 
@@ -222,22 +222,13 @@ DECLARED = Declaration(
         Measure("success", "Success", "episodes with a raw reward of 1", main=True),
         Measure("success_seeclick", "> 0.8", "episodes with more than 0.8 (SeeClick's rule)"),
         Measure("success_browsergym", "> 0", "episodes with more than 0 (BrowserGym's rule)"),
-        Measure(
-            "raw_reward",
-            "Reward",
-            "the reward of the page",
-            binary=False,
-            averages=(),
-            in_tables=False,
-        ),
-        Measure(
-            "steps", "Steps", "steps of an episode", binary=False, averages=(), in_tables=False
-        ),
+        Measure("raw_reward", meaning="the reward of the page", averages=SPREAD),
+        Measure("steps", meaning="steps of an episode", averages=SPREAD),
     ),
-    levels=(Level("task", extent="tasks", column="task_id"),),
+    levels=(Level("task", extent="tasks"),),
     groups=(
         Group(SPLIT, "the split", whole="task"),
-        Group("task", "the task", whole="task", column="task_id"),
+        Group("task", "the task", whole="task"),
     ),
     kind="episode",
     actions=LIVE_ACTIONS,

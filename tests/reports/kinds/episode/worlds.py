@@ -33,7 +33,7 @@ SMALL, WIDE = (320, 420), (1280, 720)
 DECLARED = Declaration(
     measures=(
         Measure("success", "Success", "episodes done", main=True),
-        Measure("earned", "Reward", "reward from 0 to 1", binary=False),
+        Measure("earned", "Reward", "reward from 0 to 1"),
     ),
     levels=(Level("form"),),
     groups=(Group("split", "the split", whole="form"),),
