@@ -84,7 +84,7 @@ class Judgment(Benchmark):
     guarded = True
 
     @property
-    def protocol(self) -> str:
+    def protocol(self) -> str:  # type: ignore[override]
         """The method, which decides the measures."""
         return self.method
 
