@@ -149,7 +149,7 @@ def test_the_table_says_what_chance_and_ceiling_are(monkeypatch: pytest.MonkeyPa
     assert ceiling.split()[1:] == ["90.3", "100.0", "90.3"]
     assert "ceiling: the oracle, under this protocol and these rules" in told
 
-    def missing(*_: object) -> object:
+    def missing(*_: object, **options: object) -> object:
         raise UserError("unknown protocol")
 
     monkeypatch.setattr(module, "open_with", missing)

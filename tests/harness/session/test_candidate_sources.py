@@ -232,9 +232,9 @@ def test_a_run_is_bound_to_the_ranks_and_not_to_where_they_lie() -> None:
     line = ("--model", "oracle", *asked, "--out", "a")
     assert call(*line).code == 0
     manifest = json.loads(Path("a/manifest.json").read_text())["config"]
-    assert (manifest["ranker"], manifest["ranker_sha256"]) == ("fixed", "0" * 64)
-    assert manifest["benchmark_option"]["candidates"] == "ranker"
-    assert manifest["benchmark_option"]["top_k"] == 50
+    options = manifest["benchmark_option"]
+    assert (options["ranker"], manifest["ranker_sha256"]) == ("fixed", "0" * 64)
+    assert (options["candidates"], options["top_k"]) == ("ranker", 50)
     assert manifest["candidates_told"].endswith(", by fixed")
     elsewhere = call(*["elsewhere" if part == "third-place" else part for part in line])
     assert elsewhere.code == 0
