@@ -15,6 +15,7 @@ from adapters.contract import Request
 from tests.harness.commands.tool import (
     DEV,
     ONE_TASK,
+    benchmark_options,
     call,
     calls,
     macro,
@@ -94,8 +95,7 @@ def test_shuffles_are_asked_once_each_and_their_spread_is_that_of_the_repeats() 
         "--protocol",
         "mindact-choice",
         *LEXICAL,
-        "--benchmark-option",
-        "top_k=10",
+        *benchmark_options("top_k=10"),
     )
     called = call(*model, *DEV, *asked, "--shuffles", "3", "--details", "--out", "a")
     assert called.code == 0, called.err
@@ -167,19 +167,10 @@ def test_what_is_shown_of_a_tournament_is_what_a_model_that_answers_none_is_sent
 
 
 def test_a_step_without_a_call_is_shown_as_such() -> None:
-    assert (
-        call("--model", "oracle", *MINDACT, "--benchmark-option", "top_k=1", "--out", "a").code == 0
-    )
+    line = ("--model", "oracle", *MINDACT, *benchmark_options("top_k=1"))
+    assert call(*line, "--out", "a").code == 0
     step = next(s for s in steps("a") if not s["asked"] and s["invalid"] is None)["step_id"]
-    where = (
-        *DEV,
-        "--protocol",
-        "mindact-choice",
-        "--ranker",
-        "lexical",
-        "--benchmark-option",
-        "top_k=1",
-    )
+    where = (*DEV, "--protocol", "mindact-choice", *LEXICAL, *benchmark_options("top_k=1"))
     shown = call("show", step, *where)
     assert "missed by the ranker" in shown.out
 
