@@ -89,14 +89,8 @@ def test_calls_on_record_are_not_asked_again_wherever_it_was_cut_off(kept: int) 
 
 def test_shuffles_are_asked_once_each_and_their_spread_is_that_of_the_repeats() -> None:
     model = ("--model", f"scripted:{__name__}:by_digest", "--progress", "off")
-    asked = (
-        "--limit",
-        "3",
-        "--protocol",
-        "mindact-choice",
-        *LEXICAL,
-        *benchmark_options("top_k=10"),
-    )
+    ranked = (*LEXICAL, *benchmark_options("top_k=10"))
+    asked = ("--limit", "3", "--protocol", "mindact-choice", *ranked)
     called = call(*model, *DEV, *asked, "--shuffles", "3", "--details", "--out", "a")
     assert called.code == 0, called.err
     valid = [step for step in steps("a") if step["invalid"] is None]
