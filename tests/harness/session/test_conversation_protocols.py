@@ -86,8 +86,8 @@ def test_a_step_is_named_by_its_turn() -> None:
     asked = ("-b", "mt-mind2web", "--data", "data")
     listed = call("data", "list", *asked).out.splitlines()
     name = [one.split()[0] for one in listed if ":2 of " in one][-1]
-    asked = (*asked, "--protocol", "mt-mindact", *benchmark_options("candidates=snapshot"))
-    shown = call("show", name, *asked)
+    how = ("--protocol", "mt-mindact", *benchmark_options("candidates=snapshot"))
+    shown = call("show", name, *asked, *how)
     assert shown.code == 0 and "number 2 of" in shown.out
 
 
