@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from adapters.secrets import masked
 from harness.benchmarks.options import with_values
 from harness.benchmarks.shows import Shows
 from harness.errors import UserError, WithoutEffect
@@ -235,7 +236,8 @@ def candidates_told(shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
 
     if ranks.name != PUBLISHED:
         description += f", by {ranks.name}"
-    by = {"ranker": ranks.name, "ranker_sha256": ranks.digest}
+    named = masked({**dict(shows.settings.benchmark_option), "ranker": ranks.name})
+    by = {"benchmark_option": named, "ranker_sha256": ranks.digest}
     return {"candidates_told": description, "none_rule": rule, **by}
 
 

@@ -82,6 +82,11 @@ def at(server: WireServer, *args: str | Path) -> tuple[str, ...]:
     return line if "--json" in line else (*line, "--details")
 
 
+def benchmark_options(*pairs: str) -> tuple[str, ...]:
+    """The arguments that give options of the benchmark: `top_k=5`, ..."""
+    return tuple(part for pair in pairs for part in ("--benchmark-option", pair))
+
+
 def replying(
     second: str | Callable[[Ask], str] = CLICK_A, *, usage: Mapping[str, int] | None = None
 ) -> Reaction:

@@ -20,10 +20,7 @@ PROTOCOLS = {
     "mindact-choice": LEXICAL,
     "seeact-choice": (
         *LEXICAL,
-        "--protocol-option",
-        "batch_size=6",
-        "--protocol-option",
-        "eager=true",
+        *("--protocol-option", "batch_size=6", "--protocol-option", "eager=true"),
     ),
 }
 

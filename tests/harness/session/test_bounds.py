@@ -23,16 +23,13 @@ from harness.session.summary import results_of
 from harness.settings import Settings
 from parsers import MIND2WEB, score
 from parsers.records import Prediction, Status
-from tests.harness.commands.tool import DEV, ONE_TASK, call, summary, table
+from tests.harness.commands.tool import DEV, ONE_TASK, benchmark_options, call, summary, table
 from tests.numbers import row
 
 PER_MILLE = ("--protocol-option", "form=plain", "--protocol-option", "coordinates=per-mille")
 RANKED = ("--ranker", "lexical")
-TOP_TEN = ("--benchmark-option", "top_k=10", "--benchmark-option", "missed=ask")
-EXACT = (
-    *("--benchmark-option", "no_element_zeroes_operation=yes"),
-    *("--benchmark-option", "step_rule=exact"),
-)
+TOP_TEN = benchmark_options("top_k=10", "missed=ask")
+EXACT = benchmark_options("no_element_zeroes_operation=yes", "step_rule=exact")
 
 
 @pytest.mark.parametrize(
@@ -149,7 +146,7 @@ def test_the_table_says_what_chance_and_ceiling_are(monkeypatch: pytest.MonkeyPa
     assert ceiling.split()[1:] == ["90.3", "100.0", "90.3"]
     assert "ceiling: the oracle, under this protocol and these rules" in told
 
-    def missing(*_: object) -> object:
+    def missing(*_: object, **options: object) -> object:
         raise UserError("unknown protocol")
 
     monkeypatch.setattr(module, "open_with", missing)

@@ -25,8 +25,18 @@ from harness.records import Row
 from harness.settings import Settings
 from harness.views import StepView
 from parsers.records import Status
-from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, call, macro, steps, summary
+from tests.harness.commands.tool import (
+    ONE_TASK,
+    TEXT_ONLY,
+    benchmark_options,
+    call,
+    macro,
+    steps,
+    summary,
+)
 from tests.numbers import row
+
+RANKED = benchmark_options("candidates=ranker")
 
 
 def rows() -> list[Row]:
@@ -160,27 +170,10 @@ def third(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("third")
 def test_a_missed_step_is_zero_unasked_or_asked_all_the_same() -> None:
-    asked = (
-        *ONE_TASK,
-        *TEXT_ONLY,
-        "--benchmark-option",
-        "candidates=ranker",
-        "--ranker",
-        "third-place",
-    )
+    asked = (*ONE_TASK, *TEXT_ONLY, *RANKED, "--ranker", "third-place")
     for rule in ("zero", "ask"):
-        line = (
-            "--model",
-            "oracle",
-            *asked,
-            "--benchmark-option",
-            "top_k=2",
-            "--benchmark-option",
-            f"missed={rule}",
-            "--out",
-            rule,
-        )
-        called = call(*line, "--details")
+        line = ("--model", "oracle", *asked, *benchmark_options("top_k=2", f"missed={rule}"))
+        called = call(*line, "--out", rule, "--details")
         assert called.code == 0
         valid = [step for step in steps(rule) if step["invalid"] is None]
         told = f"positive not among the top 2: {len(valid)} of {len(valid)} steps"
@@ -204,37 +197,22 @@ def test_a_missed_step_is_zero_unasked_or_asked_all_the_same() -> None:
 
 @pytest.mark.usefixtures("third")
 def test_scoring_again_leaves_missed_steps_as_they_are() -> None:
-    asked = (
-        *ONE_TASK,
-        *TEXT_ONLY,
-        "--benchmark-option",
-        "candidates=ranker",
-        "--ranker",
-        "third-place",
-    )
-    assert (
-        call("--model", "lexical", *asked, "--benchmark-option", "top_k=2", "--out", "a").code == 0
-    )
+    asked = (*ONE_TASK, *TEXT_ONLY, *RANKED, "--ranker", "third-place")
+    line = ("--model", "lexical", *asked, *benchmark_options("top_k=2"))
+    assert call(*line, "--out", "a").code == 0
     again = call("score", "a", "--json=full")
     assert json.loads(again.out) == {"directory": "a", **summary("a")}
 
 
 @pytest.mark.usefixtures("third")
 def test_a_run_is_bound_to_the_ranks_and_not_to_where_they_lie() -> None:
-    asked = (
-        *ONE_TASK,
-        *TEXT_ONLY,
-        "--benchmark-option",
-        "candidates=ranker",
-        "--ranker",
-        "third-place",
-    )
+    asked = (*ONE_TASK, *TEXT_ONLY, *RANKED, "--ranker", "third-place")
     line = ("--model", "oracle", *asked, "--out", "a")
     assert call(*line).code == 0
     manifest = json.loads(Path("a/manifest.json").read_text())["config"]
-    assert (manifest["ranker"], manifest["ranker_sha256"]) == ("fixed", "0" * 64)
-    assert manifest["benchmark_option"]["candidates"] == "ranker"
-    assert manifest["benchmark_option"]["top_k"] == 50
+    options = manifest["benchmark_option"]
+    assert (options["ranker"], manifest["ranker_sha256"]) == ("fixed", "0" * 64)
+    assert (options["candidates"], options["top_k"]) == ("ranker", 50)
     assert manifest["candidates_told"].endswith(", by fixed")
     elsewhere = call(*["elsewhere" if part == "third-place" else part for part in line])
     assert elsewhere.code == 0
@@ -255,14 +233,6 @@ def test_steps_without_ranks_are_listed_before_anything_is_asked() -> None:
 
 def test_a_ranker_s_name_or_a_file() -> None:
     assert open_ranks("lexical").name == "lexical"
-    called = call(
-        "--model",
-        "oracle",
-        *ONE_TASK,
-        "--benchmark-option",
-        "candidates=ranker",
-        "--ranker",
-        "lexicall",
-    )
+    called = call("--model", "oracle", *ONE_TASK, *RANKED, "--ranker", "lexicall")
     assert called.code == 2
     assert "did you mean 'lexical'?" in called.complaint

@@ -26,7 +26,7 @@ from harness.runs import Run, open_run
 from harness.runs.steps import turn_of
 from harness.settings import Settings
 from tests.harness.benchmarks._conversations import SITE, turns_of, written
-from tests.harness.commands.tool import ONE_TASK, call, calls, summary
+from tests.harness.commands.tool import ONE_TASK, benchmark_options, call, calls, summary
 from tests.harness.session.test_secrecy import sent_about, swapped
 from tests.programs import Program
 from tests.servers import Answer, Ask, WireServer
@@ -86,15 +86,8 @@ def test_a_step_is_named_by_its_turn() -> None:
     asked = ("-b", "mt-mind2web", "--data", "data")
     listed = call("data", "list", *asked).out.splitlines()
     name = [one.split()[0] for one in listed if ":2 of " in one][-1]
-    shown = call(
-        "show",
-        name,
-        *asked,
-        "--protocol",
-        "mt-mindact",
-        "--benchmark-option",
-        "candidates=snapshot",
-    )
+    how = ("--protocol", "mt-mindact", *benchmark_options("candidates=snapshot"))
+    shown = call("show", name, *asked, *how)
     assert shown.code == 0 and "number 2 of" in shown.out
 
 
@@ -120,14 +113,7 @@ def line(server: WireServer, *more: str) -> list[str]:
     url = server.base_url("openai")
     return [
         *(*MT, "-m", "openai:main", "--base-url", url, "--protocol", "self-map", "--no-preflight"),
-        *(
-            "--ranker",
-            "lexical",
-            "--benchmark-option",
-            "top_k=5",
-            "--benchmark-option",
-            "missed=ask",
-        ),
+        *("--ranker", "lexical", *benchmark_options("top_k=5", "missed=ask")),
         *("--role", "rationale=openai:explains", "--role", f"rationale.base_url={url}"),
         *("--role", "embedding=openai:vectors", "--role", f"embedding.base_url={url}"),
         *more,

@@ -28,7 +28,7 @@ from harness.runs import StepUnit
 from harness.settings import Settings
 from parsers.records import Gold
 from tests.harness.benchmarks._conversations import conversations, written
-from tests.harness.commands.tool import call, calls, last_lines, summary
+from tests.harness.commands.tool import benchmark_options, call, calls, last_lines, summary
 from tests.numbers import counts, number
 from tests.units import step_of
 
@@ -262,19 +262,8 @@ def test_pictures_are_refused_where_there_are_none(listed: Released) -> None:
         "none",
     )
     assert blind.code == 0
-    lost = call(
-        *ONE[:-2],
-        "--protocol",
-        "seeact-two-rounds",
-        "--model",
-        "oracle",
-        "-o",
-        "b",
-        "--image-policy",
-        "none",
-        "--benchmark-option",
-        "lost_rows=yes",
-    )
+    line = (*ONE[:-2], "--protocol", "seeact-two-rounds", "--model", "oracle", "-o", "b")
+    lost = call(*line, "--image-policy", "none", *benchmark_options("lost_rows=yes"))
     assert lost.code == 2 and "--benchmark-option lost_rows has no effect" in lost.complaint
 
 

@@ -11,6 +11,7 @@ from parsers import letter
 from tests.harness.commands.tool import (
     ONE_TASK,
     at,
+    benchmark_options,
     call,
     calls,
     is_right,
@@ -80,16 +81,8 @@ def test_na_everywhere_is_none_and_no_error(name: str) -> None:
 
 
 def test_a_positive_that_is_not_among_the_first_is_zero_without_a_call() -> None:
-    asked = (
-        "--protocol",
-        "mindact-choice",
-        *RANKED,
-        "--benchmark-option",
-        "top_k=2",
-        "--model",
-        script("by_chance"),
-    )
-    assert call(*asked, "--out", "r").code == 0
+    asked = ("--protocol", "mindact-choice", *RANKED, *benchmark_options("top_k=2"))
+    assert call(*asked, "--model", script("by_chance"), "--out", "r").code == 0
     missed = [
         s for s in steps("r") if s["prediction"] and s["prediction"]["status"] == "not_offered"
     ]

@@ -150,14 +150,12 @@ def test_from_without_redo_and_redo_without_a_folder_are_refused() -> None:
     with WireServer(thinker(2000)) as server:
         line = begin(server)
         alone = call(*line, "--redo-from", "old", "--out", "new")
-        assert (alone.code, "--redo-from has no effect without --redo;" in alone.complaint) == (
-            2,
-            True,
-        )
+        assert alone.code == 2
+        assert "--redo-from has no effect without --redo;" in alone.complaint
         nowhere = call("--redo", "truncated", "--redo-from", "old", "--max-tokens", "4096")
         assert (nowhere.code, "--out" in nowhere.complaint) == (2, True)
         unnamed = call(*line, "--redo", "truncated", "--max-tokens", "4096", "--out", "new")
-        assert (unnamed.code, "--from RUN" in unnamed.err) == (2, True)
+        assert (unnamed.code, "--redo-from RUN" in unnamed.err) == (2, True)
     missing = call("--benchmark", "sample")
     assert (missing.code, "--model" in missing.err) == (2, True)
 

@@ -15,6 +15,7 @@ from tests.harness.commands.tool import (
     TEXT_ONLY,
     Called,
     at,
+    benchmark_options,
     call,
     replying,
     steps,
@@ -47,14 +48,7 @@ def on_snapshot(server: WireServer, *more: str) -> Called:
         ("--protocol-option", "none=first", "--seed", "7", "-k", "5", "--history", "1"),
         ("--image-policy", "tiles"),
         ("--image-policy", "full:pixels=200000", "--protocol-option", "form=bnid"),
-        (
-            "--image-policy",
-            "none",
-            "--benchmark-option",
-            "lost_rows=yes",
-            "--benchmark-option",
-            "positives=original",
-        ),
+        ("--image-policy", "none", *benchmark_options("lost_rows=yes", "positives=original")),
     ],
     ids=["defaults", "choices", "tiles", "small", "text"],
 )
@@ -169,16 +163,9 @@ def test_a_run_on_a_snapshot_knows_how_the_snapshot_was_made(place: Path) -> Non
         shipped.replace("You operate a website", "You are at a website")
     )
     form = ("--protocol-option", "form=bnid")
-    asked = (
-        "--image-policy",
-        "viewport",
-        "--history",
-        "2",
-        "--protocol-option",
-        "prompts=own.toml",
-        *form,
-    )
-    settings = (*ONE_TASK, *asked, "--benchmark-option", "order=1")
+    own = ("--protocol-option", "prompts=own.toml", *form)
+    asked = ("--image-policy", "viewport", "--history", "2", *own)
+    settings = (*ONE_TASK, *asked, *benchmark_options("order=1"))
     assert call("--model", "oracle", *settings, "--out", "a").code == 0
     assert call("snapshot", *settings, "--workers", "1", "--out", "s.parquet").code == 0
     called = call("--model", "oracle", "-b", "snapshot", "--data", "s.parquet", "--out", "b")

@@ -18,6 +18,7 @@ from tests.harness.commands.tool import (
     TEXT_ONLY,
     Called,
     at,
+    benchmark_options,
     call,
     calls,
     is_right,
@@ -125,16 +126,8 @@ def test_numbers_of_a_model_follow_from_its_lines() -> None:
 
 
 def test_the_floor_follows_the_rule_that_a_wrong_element_zeroes_the_operation() -> None:
-    line = (
-        "--model",
-        "always-click",
-        *DEV,
-        "--benchmark-option",
-        "wrong_element_zeroes_operation=yes",
-        "--out",
-        "a",
-    )
-    assert call(*line).code == 0
+    rule = benchmark_options("wrong_element_zeroes_operation=yes")
+    assert call("--model", "always-click", *DEV, *rule, "--out", "a").code == 0
     operation, success = (row(summary("a"), name)["chance"] for name in ("operation_f1", "success"))
     assert operation == pytest.approx(success)
 
@@ -225,19 +218,8 @@ def test_repeats_are_pooled_with_the_task_as_cluster() -> None:
 
 
 def test_rows_without_a_screenshot_are_asked_in_text_when_wanted() -> None:
-    assert (
-        call(
-            "--model",
-            "oracle",
-            *DEV,
-            *TEXT_ONLY,
-            "--benchmark-option",
-            "lost_rows=yes",
-            "--out",
-            "a",
-        ).code
-        == 0
-    )
+    line = (*DEV, *TEXT_ONLY, *benchmark_options("lost_rows=yes"))
+    assert call("--model", "oracle", *line, "--out", "a").code == 0
     found = counts(summary("a"))
     assert (found["n_valid"], found["invalid"]) == (75, {"no_positive": 2})
 
