@@ -8,6 +8,7 @@ protocol's defaults.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Mapping
 from functools import cache
@@ -18,7 +19,7 @@ from adapters.contract import AdapterInfo
 from adapters.registry import Registry, UnknownName
 from harness.errors import UserError, WithoutEffect
 from harness.protocols.contract import AskingProtocol
-from harness.settings import unknown, values, written
+from harness.settings import values, written
 
 PROTOCOLS: Registry[AskingProtocol] = Registry(
     "protocol", "vlm_eval.protocols", has=("dialogue", "View"), several=True
@@ -161,17 +162,19 @@ def open_protocol(
     filled: dict[str, object] = {}
     for key, value in options.items():
         option = written(key, "protocol")
+        is_pair = option.startswith("--protocol-option")
         if key not in kinds or key == "max_tokens":
             message = f"{option} has no effect on '{name}'{about}; leave it out"
-            if option.startswith("--protocol-option"):
+            if is_pair:
                 taken = options_of(name, View)
-                has = ", ".join(taken) or "none"
-                wrong = unknown("key", key, taken)
-                message = f"--protocol-option: {wrong} ('{name}'{about} has {has})"
+                near = difflib.get_close_matches(key, taken, n=1)
+                hint = f"; did you mean '{near[0]}'?" if near else ""
+                has = f"'{name}'{about} has {', '.join(taken) or 'none'}"
+                message = f"--protocol-option: unknown key '{key}'{hint} ({has})"
             raise WithoutEffect("protocol_option", message, key)
         if key == "history":
             value = _history_of(name, value, kinds[key])
-        where = f"{option} {value}" if option.startswith("--" + key) else f"{option}={value}"
+        where = f"{option}={value}" if is_pair else f"{option} {value}"
         filled[key] = _read(where, value, kinds[key])
     if max_tokens is not None and "max_tokens" in kinds:
         filled["max_tokens"] = _read(f"--max-tokens {max_tokens}", max_tokens, kinds["max_tokens"])

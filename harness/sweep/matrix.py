@@ -21,13 +21,14 @@ from harness.settings import (
     folded,
     read_settings,
     unknown,
+    written,
 )
 
 MOST_CELLS = 10_000
 FOR_ALL = ("out", "max_cost")
 """Settings of the whole sweep: the folder of its runs, and what they may cost together."""
 FOR_ONE = ("redo", "redo_from", "repair")
-"""Keys of settings that are for one run at a time."""
+"""Settings that are for one run at a time."""
 
 Values = Mapping[str, Sequence[Any]]
 """Settings with the values that each takes in turn."""
@@ -157,8 +158,8 @@ def _cells(options: Sequence[dict[str, Any]], source: str) -> Iterator[Cell]:
         except ValueError as error:
             raise UserError(f"{source}: {label}: {error}") from error
         for name in one:
-            if (key := SETTINGS[name].key) in FOR_ONE:
-                raise UserError(f"{source}: --{key} is for one run at a time")
+            if name in FOR_ONE:
+                raise UserError(f"{source}: {written(name)} is for one run at a time")
         yield Cell(label, one, settings)
 
 

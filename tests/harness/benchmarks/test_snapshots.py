@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.benchmarks import StepDataset, open_steps, step_benchmark
+from harness.benchmarks import StepDataset, benchmark_of, open_steps
 from harness.benchmarks.snapshot_file import write_snapshot
-from harness.errors import DataError
+from harness.errors import DataError, WithoutEffect
+from harness.settings import read_settings
 from tests.harness.benchmarks._files import picture
 from tests.harness.benchmarks._snapshots import SERIES, element, stored, write
 
@@ -111,18 +113,61 @@ def test_a_picture_that_is_not_in_the_file_is_an_error(tmp_path: Path, url: str)
         list(opened(path).rows())
 
 
-def test_what_the_data_fixes_is_said() -> None:
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"distractors": 5}, "--distractors"),
+        ({"seed": 1}, "--seed"),
+        ({"image_policy": "tiles"}, "--image-policy"),
+        ({"ranker": "lexical"}, "--ranker"),
+        ({"history": 2}, "--history"),
+        ({"benchmark_option": "order=1"}, "--benchmark-option order"),
+        ({"benchmark_option": "positives=original"}, "--benchmark-option positives"),
+        ({"benchmark_option": "lost_rows=yes"}, "--benchmark-option lost_rows"),
+        ({"protocol_option": "prompts=own.toml"}, "--protocol-option prompts"),
+        ({"protocol_option": "none=first"}, "--protocol-option none"),
+        ({"protocol_option": "form=bnid"}, "--protocol-option form"),
+    ],
+)
+def test_what_the_data_fixes_is_refused(given: dict[str, Any], said: str) -> None:
     for name in ("mm-mind2web-tilde", "snapshot"):
-        assert step_benchmark(name).fixes >= {"distractors", "seed", "choices", "prompts", "images"}
-    assert step_benchmark("multimodal-mind2web").fixes == frozenset()
+        why = f"{said} has no effect on {name}, whose data fixes it; leave it out"
+        with pytest.raises(WithoutEffect, match=re.escape(why)):
+            benchmark_of(read_settings({"benchmark": name, **given}))
+    benchmark_of(read_settings({"benchmark": "multimodal-mind2web", **given}))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"f1": "mind2web-np"},
+        {"benchmark_option": "step_rule=exact"},
+        {"protocol_option": ["first_of_many=yes", "value_style=seeact"]},
+    ],
+)
+def test_how_answers_to_stored_questions_are_read_and_scored_is_free(given: dict[str, Any]) -> None:
+    for name in ("mm-mind2web-tilde", "snapshot"):
+        benchmark_of(read_settings({"benchmark": name, **given}))
 
 
 def test_how_a_snapshot_was_made_is_known_before_it_is_opened(tmp_path: Path) -> None:
     own, theirs = tmp_path / "own.parquet", write(tmp_path / "theirs.parquet", [stored()])
-    write_snapshot(own, [], {"seed": 3, "distractors": 4})
-    assert step_benchmark("snapshot").stored_settings(own) == {"seed": 3, "distractors": 4}
-    assert step_benchmark("snapshot").stored_settings(theirs) == {}
-    assert step_benchmark("mm-mind2web-tilde").stored_settings(None) == {}
-    assert step_benchmark("multimodal-mind2web").stored_settings(theirs) == {}
-    with pytest.raises(DataError, match="no such file or folder: nowhere"):
-        step_benchmark("snapshot").stored_settings(Path("nowhere"))
+    made = {"benchmark_option": {"distractors": 4}, "protocol_option": {"none": "first"}}
+    write_snapshot(own, [], {"seed": 3, **made})
+
+    def known(name: str, data: Path | str) -> tuple[int, dict[str, Any]]:
+        found = benchmark_of(read_settings({"benchmark": name, "data": data}))
+        return found.options.distractors, dict(found.fixed)
+
+    fixed = {"seed": 3, "protocol_option": (("none", "first"),)}
+    assert known("snapshot", own) == (4, fixed)
+    assert known("snapshot", theirs) == known("mm-mind2web-tilde", theirs) == (20, {})
+    assert known("multimodal-mind2web", theirs) == (20, {})
+    assert known("snapshot", "nowhere") == (20, {}), "it is missed when it is opened"
+
+
+def test_a_snapshot_of_another_version_is_to_be_written_again(tmp_path: Path) -> None:
+    write_snapshot(tmp_path / "old.parquet", [], {"seed": 3, "distractors": 4})
+    settings = read_settings({"benchmark": "snapshot", "data": tmp_path / "old.parquet"})
+    with pytest.raises(DataError, match="another version: write them again"):
+        benchmark_of(settings)

@@ -27,15 +27,15 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "local model without a name": (("--model", "hf", *SAMPLE), "name it like hf:"),
     "local option": (
         ("--model", "gpt-4o", *SAMPLE, "--adapter-option", "dtype=float32"),
-        "run on this machine",
+        "'openai' takes no option 'dtype'",
     ),
     "local option of a policy": (
         (*ORACLE, "--adapter-option", "trust_remote_code=yes"),
-        "--adapter-option trust_remote_code=yes has no effect on the policy",
+        "--adapter-option has no effect on the policy 'oracle'",
     ),
     "batch size": (
-        (*ORACLE, "--adapter-option", "batch_size=0"),
-        "'0' is neither auto nor a number",
+        ("--model", "hf:x", *SAMPLE, "--adapter-option", "batch_size=0"),
+        "batch_size must be a whole number from 1 on: 0",
     ),
     "unknown option": (("--modle", "oracle"), "--model"),
     "unknown command": (("scroe", "run"), "did you mean 'score'?"),
@@ -58,7 +58,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
             "--benchmark-option",
             "lost_rows=yes",
         ),
-        "--lost-rows has no effect on mind2web",
+        "--benchmark-option lost_rows has no effect on mind2web",
     ),
     "ranker of a draw": (
         (*ORACLE, "--ranker", "lexical"),
@@ -66,7 +66,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "top k of a draw": (
         (*ORACLE, "--benchmark-option", "top_k=5"),
-        "--top-k has no effect unless the first candidates of",
+        "--benchmark-option top_k has no effect unless the first candidates of",
     ),
     "missed of a draw": (
         (*ORACLE, "--benchmark-option", "missed=ask"),
@@ -83,15 +83,15 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "more of a ranker than letters": (
         (*LEXICAL, "--benchmark-option", "top_k=999"),
-        "--top-k 999 are too many: no option letter",
+        "--benchmark-option top_k=999 are too many: no option letter",
     ),
     "everything in one list": (
         (*ORACLE, "--benchmark-option", "candidates=all"),
-        "--candidates all: 'seeact-two-rounds' takes snapshot or ranker only",
+        "--benchmark-option candidates=all: 'seeact-two-rounds' takes snapshot or ranker only",
     ),
     "none of a protocol without": (
         (*ORACLE, "--protocol", "mindact-choice", "--protocol-option", "none=last"),
-        "--protocol-option none has no effect on 'mindact-choice'",
+        "--protocol-option: unknown key 'none' ('mindact-choice' has",
     ),
     "form of groups": (
         (*LEXICAL, "--protocol", "mindact-choice", "--protocol-option", "form=bnid"),
@@ -119,11 +119,23 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "protocol option": (
         (*ORACLE, "--protocol-option", "eager=true"),
-        "--protocol-option: unknown key 'eager' ('seeact-two-rounds' has none, first_of_many",
+        "--protocol-option: unknown key 'eager' ('seeact-two-rounds' has prompts, none, history",
     ),
-    "protocol option of its own": (
-        (*ORACLE, "--protocol-option", "history=3"),
-        "--protocol-option history: use --history instead",
+    "short form of a protocol's option and the option": (
+        (*ORACLE, "--history", "3", "--protocol-option", "history=4"),
+        "protocol_option: history is given twice",
+    ),
+    "short form of a benchmark's option and the option": (
+        (*ORACLE, "-k", "3", "--benchmark-option", "distractors=4"),
+        "benchmark_option: distractors is given twice",
+    ),
+    "option of another benchmark": (
+        ("--model", "oracle", "-b", "sample-grounding", "--benchmark-option", "candidates=all"),
+        "--benchmark-option candidates: sample-grounding has no such option",
+    ),
+    "short form on another benchmark": (
+        ("--model", "oracle", "-b", "sample-grounding", "-k", "3"),
+        "--distractors has no effect on sample-grounding",
     ),
     "shuffles of a draw": ((*ORACLE, "--shuffles", "3"), "use --repeats"),
     "shuffles and repeats": (
@@ -136,7 +148,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
             "--repeats",
             "2",
         ),
-        "give --repeats or --protocol-option shuffles",
+        "give --repeats or --shuffles",
     ),
     "stored questions in another way": (
         ("--model", "oracle", "-b", "snapshot", "--data", "x", "--protocol", "classify"),
@@ -163,8 +175,8 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "adapter option": ((*ORACLE, "--adapter-option", "x"), "expected key=value, not 'x'"),
     "picture policy": ((*ORACLE, "--image-policy", "fulll"), "unknown picture policy 'fulll'"),
     "pixels": (
-        (*ORACLE, "--image-policy", "full:pixels=9", "--image-policy", "tiles"),
-        "--image-policy full",
+        (*ORACLE, "--image-policy", "full:pixels=0"),
+        "picture policy: pixels must be at least 1",
     ),
     "lost rows": ((*ORACLE, "--benchmark-option", "lost_rows=yes"), "add --image-policy none"),
     "missing prompts": (

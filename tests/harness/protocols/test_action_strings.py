@@ -166,7 +166,7 @@ def test_what_does_not_go_together_is_one_line(
 ) -> None:
     model = AdapterInfo("m", "m", "openai", coordinates="per-mille")
     with pytest.raises(UserError, match=words):
-        open_protocol("action-strings", {}, options).check(PicturePolicy.parse(pictures), model)
+        open_protocol("action-strings", options).check(PicturePolicy.parse(pictures), model)
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cf"]), max_size=40)

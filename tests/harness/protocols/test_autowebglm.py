@@ -172,7 +172,7 @@ def test_of_several_calls_the_reference_takes_its_first_function() -> None:
         ("position", Action("hover", "n0")),
         ("reference", Action("click", "n1")),
     ):
-        protocol = open_protocol("autowebglm", {}, {"order": order})
+        protocol = open_protocol("autowebglm", {"order": order})
         _, found = talk(protocol.dialogue(StepView(at, pool)), [said])
         assert found.action == wanted
 

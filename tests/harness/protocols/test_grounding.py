@@ -166,7 +166,7 @@ def test_a_model_of_no_known_family_has_to_be_declared() -> None:
     protocol = open_protocol("grounding", model=model("my-model"))
     with pytest.raises(UserError, match="not known what the coordinates of openai:my-model mean"):
         protocol.check(PicturePolicy(), model("my-model"))
-    declared = open_protocol("grounding", {}, {"coordinates": "unit"}, model=model("my-model"))
+    declared = open_protocol("grounding", {"coordinates": "unit"}, model=model("my-model"))
     declared.check(PicturePolicy(), model("my-model"))
 
 
@@ -182,7 +182,7 @@ def test_a_model_of_no_known_family_has_to_be_declared() -> None:
 )
 def test_settings_without_sense_are_refused(options: dict[str, object], problem: str) -> None:
     with pytest.raises(UserError, match=problem):
-        open_protocol("grounding", {}, options)
+        open_protocol("grounding", options)
 
 
 def test_a_window_around_the_answer_is_asked_about_again() -> None:
@@ -231,9 +231,7 @@ def test_a_first_answer_without_a_place_ends_it(reply: str, status: Status) -> N
 @pytest.mark.parametrize("coordinates", CONVENTIONS)
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_spelled_is_read_back(form: Form, coordinates: Convention, zoom: str) -> None:
-    protocol = open_protocol(
-        "grounding", {}, {"form": form, "coordinates": coordinates, "zoom": zoom}
-    )
+    protocol = open_protocol("grounding", {"form": form, "coordinates": coordinates, "zoom": zoom})
     assert isinstance(protocol, Grounding)
     about = item((1920, 1080))
     for point in ((0.0, 0.0), (1432.0, 340.0), (1920.0, 1080.0)):
@@ -257,7 +255,7 @@ def test_a_model_is_asked_and_read_as_its_family_is(family: Family) -> None:
     if family.declared:
         with pytest.raises(UserError, match="add --protocol-option coordinates="):
             protocol.check(PicturePolicy(), info)
-        protocol = open_protocol("grounding", {}, {"coordinates": family.numbers}, model=info)
+        protocol = open_protocol("grounding", {"coordinates": family.numbers}, model=info)
         assert isinstance(protocol, Grounding)
     protocol.check(PicturePolicy(), info)
     assert protocol.convention == family.numbers
@@ -272,16 +270,16 @@ def test_a_model_is_asked_and_read_as_its_family_is(family: Family) -> None:
 def test_a_form_of_ones_own_choice_is_asked_for_in_the_shared_words() -> None:
     info = model("UI-Venus-1.5-8B", "per-mille")
     own = open_protocol("grounding", model=info)
-    other = open_protocol("grounding", {}, {"form": "glm"}, model=info)
+    other = open_protocol("grounding", {"form": "glm"}, model=info)
     assert isinstance(own, Grounding) and isinstance(other, Grounding)
     assert (own.chosen.name, other.chosen.name) == ("ui-venus", "grounding")
     assert ask(own, "[-1,-1]")[1].status is Status.NONE, "declared by the family"
     assert ask(other, "[[-1,-1]]")[1].status is Status.OUT_OF_RANGE
-    strict = open_protocol("grounding", {}, {"declines": ""}, model=info)
+    strict = open_protocol("grounding", {"declines": ""}, model=info)
     assert isinstance(strict, Grounding) and strict.chosen == own.chosen
     assert ask(strict, "[-1,-1]")[1].status is Status.OUT_OF_RANGE
     assert ask(strict, "There is no such element.")[1].status is Status.PARSE_ERROR
-    named = open_protocol("grounding", {}, {"pack": "ui-venus"}, model=model("x", "per-999"))
+    named = open_protocol("grounding", {"pack": "ui-venus"}, model=model("x", "per-999"))
     assert isinstance(named, Grounding)
     assert (named.answer_form, named.convention) == ("plain", "per-999")
 
@@ -402,7 +400,7 @@ FAILED = '{"name": "computer_use", "arguments": {"action": "terminate", "status"
 def test_what_a_family_is_offered_declines(name: str, reply: str) -> None:
     known = open_model(name)
     info = model(name, known.coordinates if known else None)
-    protocol = open_protocol("grounding", {}, {"refusals": "offered"}, model=info)
+    protocol = open_protocol("grounding", {"refusals": "offered"}, model=info)
     assert isinstance(protocol, Grounding)
     asked, found = ask(protocol, reply)
     assert (found.status, found.action) == (Status.NONE, None)

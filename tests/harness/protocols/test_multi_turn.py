@@ -21,6 +21,7 @@ from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.history import FinishedTurns
 from harness.benchmarks.step.listing import list_step, offered
+from harness.benchmarks.step.options import StepOptions
 from harness.dialogue import Ask, Embed, hold
 from harness.errors import UserError
 from harness.pictures import PicturePolicy
@@ -64,7 +65,7 @@ TURNS = (
 
 
 def protocol(name: str, model: AdapterInfo | None = None, /, **options: object) -> MultiTurn:
-    opened = open_protocol(name, {}, options, model=model)
+    opened = open_protocol(name, options, model=model)
     assert isinstance(opened, MultiTurn)
     return opened
 
@@ -149,10 +150,10 @@ def delivery(name: str) -> Ready[StepView]:
     """A step of the sample: where to send a pan and a kettle, in the fifth turn."""
     steps = open_steps("mt-sample", splits=["dev"])
     typed = [entry for entry in steps.entries if entry.parents["task"] == DELIVERY][3]
-    settings = Settings(candidates="ranker", top_k=5, missed="ask")
+    options = StepOptions(candidates="ranker", top_k=5, missed="ask")
     texts = PicturePolicy.parse("none")
     ranks = open_ranks("lexical")
-    shows = Shows(settings, protocol(name), texts, ranks=ranks)
+    shows = Shows(Settings(), options, protocol(name), texts, ranks=ranks)
     turns = FinishedTurns(steps, partial(offered, shows=shows))
     return list_step(steps.row(typed.unit_id), shows, turns=turns)
 
@@ -569,8 +570,8 @@ def test_a_pack_of_one_s_own_replaces_what_it_has(tmp_path: Path) -> None:
         'name = "theirs"\npage = "```{page}```"\nhistory_line = "{action}"\nno_history = "None"\n'
         'seq2seq_human = "### Human:"\ngenerate_example_1 = ""\n'
     )
-    fine_tuned = open_protocol("self-map", {"prompts": pack}, {"form": "seq2seq"})
-    chat = open_protocol("self-map", {"prompts": pack}, {"form": "chat"})
+    fine_tuned = open_protocol("self-map", {"prompts": pack, "form": "seq2seq"})
+    chat = open_protocol("self-map", {"prompts": pack, "form": "chat"})
     assert isinstance(fine_tuned, MultiTurn) and isinstance(chat, MultiTurn)
     told = said(asked_of(fine_tuned, 1).groups[0].conversation.messages)
     assert "### Human:\n```(html" in told and told.endswith("What is the next action?Assistant:")

@@ -16,11 +16,11 @@ from harness.pictures import PicturePolicy
 from harness.policies import policies_for
 from harness.protocols import (
     PROTOCOLS,
-    SHARED,
     StepProtocol,
+    completed_options,
     open_protocol,
-    settled_settings,
 )
+from harness.protocols.registry import options_of
 from harness.protocols.seeact import TwoRounds
 from harness.views import ItemView, LiveView, ScreenView, StepView
 from parsers import Prediction, Status
@@ -60,7 +60,8 @@ def test_what_is_left_out_has_the_protocol_s_default() -> None:
     taken = tuple(PROTOCOLS.parameters("small"))
     assert "none" not in taken
     own = ("eager", "size", "share", "rule", "limit", "label", "coordinates")
-    assert tuple(name for name in taken if name not in SHARED) == own
+    assert taken == ("prompts", "history", "max_tokens", *own)
+    assert tuple(options_of("small")) == ("prompts", "history", *own)
 
 
 @pytest.mark.parametrize(
@@ -80,43 +81,36 @@ def test_what_is_left_out_has_the_protocol_s_default() -> None:
 def test_options_are_read_by_the_type_of_their_parameter(
     name: str, text: object, value: object
 ) -> None:
-    open_protocol("small", {}, {name: text})
+    open_protocol("small", {name: text})
     assert GIVEN[name] == value
     assert type(GIVEN[name]) is type(value)
 
 
-def test_shared_settings_are_passed_and_a_history_of_all_is_no_default() -> None:
-    open_protocol("small", {"history": "all", "max_tokens": (9,)}, {"coordinates": "unit"})
+def test_token_limits_are_passed_and_a_history_of_all_is_no_default() -> None:
+    open_protocol("small", {"history": "all", "coordinates": "unit"}, max_tokens=(9,))
     assert (GIVEN["history"], GIVEN["max_tokens"]) == (None, (9,))
     assert GIVEN["coordinates"] == "unit"
 
 
 @pytest.mark.parametrize(
-    ("shared", "options", "told"),
+    ("options", "told"),
     [
-        ({"none": "last"}, {}, "--protocol-option none has no effect on 'small'; leave it out"),
-        (
-            {"first_of_many": True},
-            {},
-            "--protocol-option first_of_many=yes has no effect on 'small'",
-        ),
-        (
-            {},
-            {"egaer": "true"},
-            "--protocol-option: unknown key 'egaer'; did you mean 'eager'?",
-        ),
-        ({}, {"history": "3"}, "--protocol-option history: use --history instead"),
-        ({}, {"eager": "maybe"}, "--protocol-option eager=maybe: expected true or false"),
-        ({}, {"size": "many"}, "--protocol-option size=many: expected a whole number"),
-        ({}, {"rule": "second"}, "--protocol-option rule=second: expected one of first, final"),
-        ({}, {"size": "12"}, "protocol 'small': groups have at most 9 candidates"),
+        ({"none": "last"}, "--protocol-option: unknown key 'none' ('small' has prompts, history, "),
+        ({"egaer": "true"}, "--protocol-option: unknown key 'egaer'; did you mean 'eager'? ('sma"),
+        ({"max_tokens": "9"}, "--protocol-option: unknown key 'max_tokens' ('small' has prompts"),
+        ({"history": "+3"}, "--history +3: 'small' shows earlier actions as lines only"),
+        ({"history": "-1"}, "--history -1: 'small' shows earlier actions as lines only"),
+        ({"eager": "maybe"}, "--protocol-option eager=maybe: expected true or false"),
+        ({"size": "many"}, "--protocol-option size=many: expected a whole number"),
+        ({"rule": "second"}, "--protocol-option rule=second: expected one of first, final"),
+        ({"size": "12"}, "protocol 'small': groups have at most 9 candidates"),
     ],
 )
 def test_what_a_protocol_does_not_take_is_refused_by_name(
-    shared: dict[str, object], options: dict[str, object], told: str
+    options: dict[str, object], told: str
 ) -> None:
     with pytest.raises(UserError) as caught:
-        open_protocol("small", shared, options)
+        open_protocol("small", options)
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -128,9 +122,7 @@ def test_a_name_means_the_protocol_that_answers_what_is_shown(name: str) -> None
     assert open_protocol(name) == pages == open_protocol(name, View=LiveView)
     for one in (pages, screens):
         settings = one.settings()
-        again = open_protocol(
-            name, {}, settled_settings(name, one)["protocol_option"], View=one.View
-        )
+        again = open_protocol(name, completed_options(name, one), View=one.View)
         assert one.name == settings["protocol"] == name and again.settings() == settings
 
 
@@ -160,7 +152,8 @@ def test_every_protocol_opens_by_itself_and_says_what_it_is() -> None:
         assert protocol.name == settings["protocol"] == name
         kept = {"prompts", "coordinates"}
         assert PROTOCOLS.parameters(name).keys() - kept <= settings.keys()
-        assert settled_settings(name, protocol)["protocol_option"].items() <= settings.items()
+        known = {**settings, "history": settings.get("history", "all") or "all"}
+        assert completed_options(name, protocol).items() <= known.items()
         least, most = protocol.calls(20)
         assert 0 <= least <= most
         assert protocol.paper
@@ -186,7 +179,7 @@ QWEN = AdapterInfo(
 def test_settings_that_follow_from_the_model_are_completed_unless_given(
     options: dict[str, object], form: str, coordinates: str
 ) -> None:
-    settings = open_protocol("coordinates", {}, options, model=QWEN).settings()
+    settings = open_protocol("coordinates", options, model=QWEN).settings()
     assert (settings["form"], settings["coordinates"]) == (form, coordinates)
     assert open_protocol("coordinates").settings()["form"] == "plain"
 
@@ -248,7 +241,7 @@ class Smallest(StepProtocol):
 def test_everything_else_has_a_default() -> None:
     PROTOCOLS.add("smallest", Smallest)
     options = {"share": "0.25", "file": "some/where"}
-    protocol = open_protocol("smallest", {"max_tokens": (9,)}, options)
+    protocol = open_protocol("smallest", options, max_tokens=(9,))
     assert protocol == Smallest(0.25, file=Path("some/where"))
     assert protocol.settings() == {
         "protocol": "smallest",

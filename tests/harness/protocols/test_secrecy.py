@@ -12,6 +12,7 @@ from harness.benchmarks import open_steps
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.listing import list_step
+from harness.benchmarks.step.options import StepOptions
 from harness.protocols.seeact import TwoRounds
 from harness.records import Row
 from harness.sample import files
@@ -30,7 +31,7 @@ def rows() -> tuple[Row, ...]:
 
 
 def ready(row: Row) -> Ready[StepView]:
-    return list_step(row, Shows(Settings(), PROTOCOL))
+    return list_step(row, Shows(Settings(), StepOptions(), PROTOCOL))
 
 
 def conversations(question: Ready[StepView]) -> list[Conversation]:

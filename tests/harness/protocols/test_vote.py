@@ -7,6 +7,7 @@ import pytest
 from adapters.conversation import Reply
 from harness.benchmarks import benchmark
 from harness.benchmarks.shows import Shows
+from harness.benchmarks.step.options import StepOptions
 from harness.dialogue import Act, Ask, Call, Dialogue, Embed, Result, hold_turns
 from harness.protocols import open_protocol
 from harness.protocols.vote import Rule, Vote, elected
@@ -86,8 +87,8 @@ def test_every_family_says_what_the_same_answer_is() -> None:
 
 
 def shown_with(samples: int | None) -> Shows:
-    settings = Settings(samples=samples, candidates="snapshot")
-    return Shows(settings, open_protocol("seeact-two-rounds"))
+    options = StepOptions(candidates="snapshot")
+    return Shows(Settings(samples=samples), options, open_protocol("seeact-two-rounds"))
 
 
 def test_every_sample_is_asked_side_by_side() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from harness.errors import UserError
-from harness.serve import ServerSettings
 from harness.sweep.matrix import Matrix, read_matrix
 from tests.harness.commands.tool import call
 
@@ -54,8 +53,8 @@ def test_lists_multiply_but_for_options_that_take_one() -> None:
     assert matrix.out == Path("here") and matrix.max_cost is None
     assert all(cell.settings.limit == 1 and cell.settings.out is None for cell in cells)
     assert cells[3].settings.seed == 2
-    assert cells[4].settings.splits == ("test", "dev")
-    assert cells[5].settings.roles == (("embedding", "lexical"), ("planner", "b"))
+    assert cells[4].settings.split == ("test", "dev")
+    assert cells[5].settings.role == (("embedding", "lexical"), ("planner", "b"))
     assert cells[4].settings.adapter_option == (("detail", "low"),)
 
 
@@ -75,8 +74,7 @@ def test_tables_in_a_list_are_several_values_of_pairs() -> None:
     text = 'model = "a"\nadapter-option = [{detail = "low"}, {detail = "high", dtype = "float32"}]'
     low, high = read(text).cells
     assert low.settings.adapter_option == (("detail", "low"),)
-    assert high.settings.adapter_option == (("detail", "high"),)
-    assert high.options["dtype"] == "float32"
+    assert high.settings.adapter_option == (("detail", "high"), ("dtype", "float32"))
 
 
 def test_models_come_first_then_benchmarks_wherever_they_are_written() -> None:
@@ -90,11 +88,12 @@ def test_models_come_first_then_benchmarks_wherever_they_are_written() -> None:
 
 
 def test_the_command_line_takes_precedence_pair_by_pair() -> None:
-    text = 'model = ["a", "b"]\nseed = [1, 2]\nscoring-option = {step_rule = "exact", bag = true}'
-    cells = read(text, model=["c", "d"], seed=[7], step_rule=["f1"]).cells
+    text = 'model = ["a", "b"]\nseed = [1, 2]\nbenchmark-option = {step_rule = "exact", bag = true}'
+    cells = read(text, model=["c", "d"], seed=[7], benchmark_option=[[("step_rule", "f1")]]).cells
     assert [cell.label for cell in cells] == ["c", "d"]
-    kept = {(one.settings.seed, one.settings.step_rule, one.settings.bag) for one in cells}
-    assert kept == {(7, "f1", True)}
+    assert {one.settings.seed for one in cells} == {7}
+    options = {one.settings.benchmark_option for one in cells}
+    assert options == {(("bag", True), ("step_rule", "f1"))}
 
 
 def test_secrets_are_not_in_labels() -> None:
@@ -116,6 +115,11 @@ def test_secrets_are_not_in_labels() -> None:
         ('model = "a"\nseed = [1, "x"]', "s.toml: seed: expected a whole number, not 'x'"),
         ('model="a"\nseed = []', "s.toml: seed: an empty list leaves nothing to run"),
         ('model="a"\nrepair = [true]', "s.toml: --repair is for one run at a time"),
+        ('model="a"\nredo-from = "x"', "s.toml: --redo-from is for one run at a time"),
+        (
+            'model="a"\norder = 1',
+            "s.toml: unknown key 'order'; give --benchmark-option order=VALUE",
+        ),
         (
             '[[run]]\nmodel="a"\nmax-cost = 3\n[[run]]\nmodel="b"',
             "s.toml: max-cost is for all runs together; give it once",
@@ -123,7 +127,7 @@ def test_secrets_are_not_in_labels() -> None:
         ('model="a"\nout = ["x", "y"]', "s.toml: out is for all runs together; give it once"),
         ('model=["a"]\nmax-cost = -3', "s.toml: max-cost: expected a number of at least 0, not"),
         (
-            f'model="a"\nseed = {list(range(101))}\norder = {list(range(100))}',
+            f'model="a"\nseed = {list(range(101))}\nlimit = {list(range(1, 101))}',
             "s.toml: 10,100 runs are more than 10,000",
         ),
     ],
@@ -175,5 +179,4 @@ def test_the_files_of_the_document_are_what_it_says() -> None:
     ]
     matrix = read(models)
     assert len(matrix.cells) == 5 and matrix.max_cost == 200
-    server = ServerSettings.of(matrix.cells[4].settings)
-    assert server.with_server == "vllm serve {model} --port {port}"
+    assert matrix.cells[4].settings.with_server == "vllm serve {model} --port {port}"
