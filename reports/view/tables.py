@@ -122,7 +122,7 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
 
 def _card(run: Run, fact: Mapping[str, Any], section: Section, named: Sequence[str]) -> Card:
     rows = _headlines(section)
-    splits = ", ".join(map(str, run.manifest.config.get("splits") or ()))
+    splits = ", ".join(map(str, run.manifest.config.get("split") or ()))
     splits = splits or ", ".join(name for name in rows if name != POOLED)
     words = (fact["model"], run.manifest.config.get("protocol"), splits)
     row = rows.get(POOLED) or next(iter(rows.values()), None)
