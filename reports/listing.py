@@ -152,6 +152,7 @@ def _runs_below(folders: Sequence[Path]) -> tuple[list[dict[str, Any]], list[str
 def _record(path: Path, run: Run) -> dict[str, Any]:
     from harness.runs import read_settled
     from harness.runs.finding import spent_by, state_of
+    from reports.settings import by_own_names
 
     manifest, config = run.manifest, run.manifest.config
     state = state_of(run)
@@ -168,7 +169,7 @@ def _record(path: Path, run: Run) -> dict[str, Any]:
         **_score(run, state),
         "spent": spent_by(run),
         "created": manifest.created,
-        "settings": dict(config),
+        "settings": by_own_names(config),
     }
 
 

@@ -119,7 +119,7 @@ MODEL_NAMES = ("name", "model")
 def settings_of(manifest: Manifest) -> dict[str, Setting]:
     """Return the settings of a run, flat. Lists become JSON text, long ones a digest."""
     values: dict[str, Any] = {}
-    values |= _flat(_by_own_names(manifest.config), "")
+    values |= _flat(by_own_names(manifest.config), "")
     # The model is called by one name, whatever else its provider or the user calls it.
     values["model"] = manifest.model_name
     others = {name: value for name, value in manifest.model.items() if name not in MODEL_NAMES}
@@ -142,11 +142,13 @@ def settings_of(manifest: Manifest) -> dict[str, Setting]:
     return {name: _plain(value) for name, value in kept.items()}
 
 
-def _by_own_names(config: Mapping[str, Any]) -> dict[str, Any]:
+def by_own_names(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a configuration with the options that comparisons know by their own names."""
     found = dict(config)
     for owner, known in BY_OWN_NAME.items():
-        options = found.pop(owner, {})
+        options = found.pop(owner, None)
+        if not isinstance(options, Mapping):
+            continue
         found |= {n if n in known else f"{owner}.{n}": value for n, value in options.items()}
     return found
 

@@ -44,7 +44,7 @@ _COUNT, _SHARE = click.IntRange(min=1), click.FloatRange(0, 1)
 @click.option("--weight-decay", type=_SHARE, default=0.01, help="Weight decay of the optimizer.")
 @click.option("--max-tokens", type=_COUNT, default=512, help="Longest pair in tokens.")
 @click.option("--seed", type=int, default=123, help="Seed of draws and new weights.")
-@setting_options(DATA, splits={"help": "Only this split. Default: those that are not for testing."})
+@setting_options(DATA, split={"help": "Only this split. Default: those that are not for testing."})
 def train(base_model: str, out: Path, **values: Any) -> int:
     """Fine-tune a cross-encoder to rank candidates; use it with --ranker cross-encoder:OUT.
 
@@ -55,7 +55,7 @@ def train(base_model: str, out: Path, **values: Any) -> int:
     """
     benchmark, base = step_benchmark(values["benchmark"]), Checkpoint.read(base_model)
     tests = benchmark.default_splits
-    splits = values.pop("splits") or tuple(s for s in benchmark.splits if s not in tests)
+    splits = values.pop("split") or tuple(s for s in benchmark.splits if s not in tests)
     if not splits:
         raise UserError(f"{benchmark.name} has no split for training; name one with --split")
     if used := [split for split in splits if split in tests]:

@@ -155,9 +155,13 @@ class Manifest(Setup):
     @property
     def chosen(self) -> Mapping[str, Any]:
         """Every setting and option on record by its own name."""
-        names = ("adapter_option", "protocol_option", "benchmark_option")
-        options = {key: one for name in names for key, one in self.config.get(name, {}).items()}
-        return {**options, **self.config}
+        of = self.options_of
+        return {**of("adapter"), **of("protocol"), **of("benchmark"), **self.config}
+
+    def options_of(self, owner: str) -> Mapping[str, Any]:
+        """The options of the adapter, the protocol or the benchmark on record."""
+        options = self.config.get(f"{owner}_option")
+        return options if isinstance(options, Mapping) else {}
 
     @property
     def model_name(self) -> str:

@@ -108,7 +108,7 @@ def population_of(run: Run, steps: pd.DataFrame, within: tuple[str, str] | None 
     one_parent = within is not None and within[0] != SPLIT
     declared = getattr(run.benchmark, "sizes", ())
     if not declared:
-        unknown = config.get("benchmark_option", {}).keys() - BY_OWN_NAME["benchmark_option"]
+        unknown = run.manifest.options_of("benchmark").keys() - BY_OWN_NAME["benchmark_option"]
         filtered = unknown or any(run.manifest.chosen.get(name) for name in _filters())
         return part if filtered else name if run.complete else finished
     declaration = run.manifest.declaration

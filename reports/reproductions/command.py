@@ -151,7 +151,11 @@ def _key(pair: str) -> str:
 
 
 def values_of(started: click.Context) -> dict[str, Any]:
-    """Return what a command was given that changes results, as it is written: `--split`."""
+    """Return what a command was given that changes results, as it is written: `--split`.
+
+    Secrets among the options are masked.
+    """
+    from adapters.secrets import masked
     from harness.commands.options import read_options
     from harness.settings import FIELDS, SETTINGS, written
 
@@ -164,7 +168,7 @@ def values_of(started: click.Context) -> dict[str, Any]:
         value = getattr(settings, name)
         if name.endswith("_option"):
             owner = name.removesuffix("_option")
-            found |= {written(key, owner): one for key, one in value}
+            found |= {written(key, owner): one for key, one in masked(dict(value)).items()}
         else:
             found[SETTINGS[name].option] = value
     return found

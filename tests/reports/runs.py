@@ -39,7 +39,8 @@ def setup(**config: Any) -> Setup:
     settings |= {"invalid": "exclude", "step_rule": "f1", "repeats": 1, **config}
     for owner, names in (("benchmark_option", OPTIONS), ("protocol_option", OF_PROTOCOL)):
         own = {name: settings.pop(name) for name in sorted(names) if name in settings}
-        settings[owner] = {**own, **settings.pop(owner, {})}
+        if own:
+            settings[owner] = {**own, **settings.get(owner, {})}
     return Setup(
         declaration=MIND2WEB, config=settings, model=model, dataset=dataset, seed=1, pictures="full"
     )

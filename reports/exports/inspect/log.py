@@ -22,7 +22,7 @@ from reports.exports.results import Result, counted, results_of
 from reports.frames.rows import run_rows
 from reports.frames.runs import facts as counts_of
 from reports.load import notes_of, unfinished_lines
-from reports.settings import settings_of
+from reports.settings import by_own_names, settings_of
 from reports.view.points import page_of
 
 RATE = "rate"
@@ -92,7 +92,7 @@ def _known(values: Any) -> dict[str, Any]:
 
 def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
     """Return the benchmark, the model and the settings of the run."""
-    manifest, arguments = run.manifest, _known(run.manifest.config)
+    manifest, arguments = run.manifest, _known(by_own_names(run.manifest.config))
     git = _mapping(manifest.environment, "git")
     units = list(dict.fromkeys(one.unit_id for one in records))
     benchmark, repository = facts.benchmark_of(run), facts.repository_of(run)
@@ -112,7 +112,7 @@ def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
         task=benchmark,
         task_args=arguments,
         solver=str(arguments.get("protocol") or "unknown"),
-        solver_args=_mapping(arguments, "protocol_option"),
+        solver_args=_known(manifest.options_of("protocol")),
         dataset=il.EvalDataset(
             name=benchmark,
             location=f"hf://datasets/{repository[0]}" if repository else None,
@@ -121,7 +121,7 @@ def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
         ),
         model=named + facts.public_text("model", model if named else manifest.model_name),
         model_generate_config=GenerateConfig(**parameters),
-        model_args=_mapping(arguments, "adapter_option"),
+        model_args=_known(manifest.options_of("adapter")),
         model_roles={k: ModelConfig(model=v) for k, v in roles.items()} or None,
         config=il.EvalConfig(epochs=repeats, fail_on_error=False),
         revision=revision if commit else None,

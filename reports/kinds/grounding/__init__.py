@@ -149,7 +149,7 @@ def grounding_keys(run: Run, values: Mapping[str, Value]) -> dict[str, str]:
     thinking: whether any reply on record came with what the model thought.
     """
 
-    options: Mapping[str, object] = run.manifest.config.get("protocol_option") or {}
+    options = run.manifest.options_of("protocol")
 
     def option(name: str, usual: str) -> str:
         return str(options.get(name) or usual)

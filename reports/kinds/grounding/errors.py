@@ -47,10 +47,10 @@ class GroundingErrors(UnitErrors):
     wrong = _WRONG
 
     def refined(self, run: Run, record: GroundingRecord, found: UnitError) -> UnitError:
-        return _refined(record, found, run.manifest.config)
+        return _refined(record, found, run.manifest.options_of("protocol"))
 
 
-def _refined(record: GroundingRecord, found: UnitError, config: Mapping[str, Any]) -> UnitError:
+def _refined(record: GroundingRecord, found: UnitError, options: Mapping[str, Any]) -> UnitError:
     """Return the class of an item, from its line alone."""
     gold, said = record.detail.gold, record.prediction
     if said is None or not record.settled or record.invalid or found.error_class == SUCCESS:
@@ -71,13 +71,13 @@ def _refined(record: GroundingRecord, found: UnitError, config: Mapping[str, Any
         distance += f", {diagonals:.1f} diagonals"
     if diagonals is not None and diagonals <= CLOSE:
         return replace(found, error_class=NEAR, detail=distance)
-    if mistaken := _other_reading(record, config):
+    if mistaken := _other_reading(record, options):
         error_class, detail = mistaken
         return replace(found, error_class=error_class, detail=detail)
     return replace(found, error_class=FAR, detail=distance)
 
 
-def _other_reading(record: GroundingRecord, config: Mapping[str, Any]) -> tuple[str, str] | None:
+def _other_reading(record: GroundingRecord, options: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return another reading of the same numbers that would be a hit, if any."""
     gold, (width, height) = record.detail.gold, record.detail.size
     said = record.prediction
@@ -85,7 +85,7 @@ def _other_reading(record: GroundingRecord, config: Mapping[str, Any]) -> tuple[
     across, down = said.point[0] / width, said.point[1] / height
     if gold.holds((down * width, across * height)):
         return SWAPPED, "as shares of the picture"
-    declared = str((config.get("protocol_option") or {}).get("coordinates") or "")
+    declared = str(options.get("coordinates") or "")
     if declared not in CONVENTIONS:
         return None
     used: Convention = next(one for one in CONVENTIONS if one == declared)

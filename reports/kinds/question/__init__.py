@@ -51,7 +51,7 @@ def _worded(text: str, asked: Asked) -> str:
 def question_keys(run: Run, values: Mapping[str, object]) -> dict[str, str]:
     """Return what a published result must share: the measure of its headline, how options are
     listed, how replies are read and which words around answers are removed."""
-    options: Mapping[str, object] = run.manifest.config.get("protocol_option") or {}
+    options = run.manifest.options_of("protocol")
     declared = run.manifest.declaration
     main = declared.main.name
     return {

@@ -150,7 +150,7 @@ def _drawn(record: ScreenRecord) -> Iterator[Drawn]:
 
 def screen_keys(run: Run, values: Mapping[str, object]) -> dict[str, str]:
     """Return what a published result must share: the rule, and how the steps were asked about."""
-    options: Mapping[str, object] = run.manifest.config.get("protocol_option") or {}
+    options = run.manifest.options_of("protocol")
     return {
         "rule": run.manifest.declaration.main.name,
         "level": str(options.get("level") or "high"),

@@ -24,6 +24,9 @@ from tests.harness.commands.tool import call, isolate
         "--benchmark-option top_k=10 --protocol mindact-choice --shuffles 2 --max-tokens 800",
         "-m random -b sample-grounding --protocol-option form=computer-use --only target=present",
         "-m lexical -b mt-sample --protocol mt-mindact-fixed --ranker lexical",
+        # An option that is called as a setting of the run.
+        "-m random -b sample --protocol mindact-generate --ranker lexical --seed 7 "
+        "--protocol-option seed=3",
     ],
 )
 def test_the_arguments_lead_to_the_run_that_they_were_read_from(
@@ -46,15 +49,16 @@ def test_addresses_folders_and_secrets_do_not_stand_in_it() -> None:
         "model": "openai:m",
         "base_url": "http://me:word@host.internal:8000/v1",
         "adapter_option": {"api_key": "[masked]", "proxy": "http://proxy.internal"},
-        "roles": {"planner": "m", "planner.base_url": "host.internal"},
-        "prompts": "/home/somebody/prompts.toml",
+        "role": {"planner": "m", "planner.base_url": "host.internal"},
+        "protocol_option": {"prompts": "/home/somebody/prompts.toml", "seed": 42},
         "benchmark": "steps",
     }
     command = command_of(config, data="/home/somebody/data")
     assert command == (
         "vlm-eval run --model openai:m --base-url URL --adapter-option 'api_key=[masked]' "
         "--adapter-option 'proxy=[address]' --role planner=m --role planner.base_url=URL "
-        "--benchmark steps --protocol-option prompts=prompts.toml --data FOLDER"
+        "--benchmark steps --protocol-option prompts=prompts.toml --protocol-option seed=42 "
+        "--data FOLDER"
     )
 
 

@@ -251,7 +251,7 @@ def test_nothing_secret_is_in_a_log(tmp_path: Path) -> None:
         base_url="https://me:hunter2@models.example/v1",
         data="/home/me/data",
         adapter_option={"api_key": "[masked]"},
-        roles={"planner": "hf:/home/me/planner", "planner.base_url": "https://hunter2.example"},
+        role={"planner": "hf:/home/me/planner", "planner.base_url": "https://hunter2.example"},
         ranker="/home/me/ranks.parquet",
         model={"name": "openai:gpt-x", "endpoint": "https://hunter2.example/v1"},
         dataset={"data": "/home/me/data"},
@@ -271,7 +271,7 @@ def test_settings_of_other_types_are_told_in_a_line(tmp_path: Path) -> None:
     done = call("export", tmp_path / "run", "--to", "inspect", "-o", tmp_path / "out")
     assert done.code == 2 and "does not take temperature of GenerateConfig" in done.complaint
     assert not (tmp_path / "out").exists()
-    odd = {"max_tokens": 5, "roles": ["a"], "adapter_option": "x", "protocol_option": 1}
+    odd = {"max_tokens": 5, "role": ["a"], "adapter_option": "x", "protocol_option": 1}
     write(tmp_path / "odd", worked(), setup(**odd))
     log = exported(tmp_path / "odd", tmp_path / "out")
     assert log.eval.model_roles is None and log.eval.model_args == {}
