@@ -1,4 +1,4 @@
-"""Sets of pictures with something to ask about each, in files of others or of the user's own."""
+"""Sets of pictures with a question or task about each, from published files or the user's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def reading(where: str) -> Iterator[None]:
 
 
 def own_folders(data: Path, schema: str) -> list[Path]:
-    """Return the folder, or those in it, that have the schema of one's own data."""
+    """Return the folder, or those in it, that hold a schema file of the user's data."""
     if (data / schema).is_file():
         return [data]
     return sorted(path.parent for path in data.glob(f"*/{schema}"))
@@ -39,9 +39,9 @@ def own_folders(data: Path, schema: str) -> list[Path]:
 def own_folder(
     name: str, data: Path | None, schema: str, says: str, pictures: Sequence[str]
 ) -> Folder:
-    """Return the folder of one's own data, whose schema `says` something, or the one above it.
+    """Return the folder of the user's data: `data`, or the only one in it with a schema file.
 
-    Raises `DataError`.
+    `says`: what the schema declares, for messages. Raises `DataError`.
     """
     if data is None:
         raise DataError(f"{name} are read from a folder of yours: give it with --data")
@@ -54,11 +54,12 @@ def own_folder(
     return Folder(found[0], {"origin": "local"}, pictures)
 
 
-def check_labels(needed: Sequence[str], labels: Mapping[str, str], item: str) -> None:
-    """Raise `DataError` if an item of one's own data lacks a label that its schema needs."""
+def check_labels(needed: Sequence[str], schema: str, labels: Mapping[str, str], item: str) -> None:
+    """Raise `DataError` if an item of the user's data lacks a label that the schema names."""
     for name in needed:
         if name not in labels:
-            raise DataError(f"{item} has no label '{name}'; {suggestion(name, labels)}")
+            hint = suggestion(name, labels)
+            raise DataError(f"{item} has no label '{name}', which {schema} names; {hint}")
 
 
 def mean_scores(found: Sequence[Scores]) -> Scores:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parsers.screen.family import Family, Said, each, told_apart, ways
+from parsers.screen.family import Family, Said, by_value, each, ways
 
 
 def _tars(at: str, start: str, to: str) -> tuple[Said, ...]:
@@ -40,12 +40,12 @@ def _tool(*more: Said, swipe: bool = True) -> tuple[Said, ...]:
         *each("click long_press", at=at),
         *((Said("swipe", "scroll", at=at, to="coordinate2"),) if swipe else ()),
         *each("type key", "text"),
-        *told_apart("system_button", "button", "Back=back Home=home Menu=recents Enter=enter"),
+        *by_value("system_button", "button", "Back=back Home=home Menu=recents Enter=enter"),
         Said("open", "open_app", "text"),
         Said("wait", "wait"),
         Said("answer", "answer", "text"),
         *more,
-        *told_apart("terminate", "status", "success=complete failure=impossible fail=impossible"),
+        *by_value("terminate", "status", "success=complete failure=impossible fail=impossible"),
     )
 
 
@@ -120,7 +120,7 @@ _ALL = (
             *each("pyautogui.scroll=scroll mobile.home=home mobile.back=back"),
             Said("mobile.open_app", "open_app", "app_name"),
             Said("mobile.wait", "wait"),
-            *told_apart("mobile.terminate", "status", "success=complete failure=impossible"),
+            *by_value("mobile.terminate", "status", "success=complete failure=impossible"),
             Said("answer", "answer", "text"),
         ),
         grammar="calls",
@@ -247,10 +247,10 @@ _ALL = (
             Said("POINT", "long_press", at="POINT", given={"duration": ">200"}),
             Said("POINT", "scroll", at="POINT", to="to"),
             Said("TYPE", "type", "TYPE"),
-            *told_apart("PRESS", "PRESS", "BACK=back HOME=home ENTER=enter APPSELECT=recents"),
-            *told_apart("STATUS", "STATUS", "finish=complete satisfied=complete"),
-            *told_apart("STATUS", "STATUS", "impossible=impossible interrupt=impossible"),
-            *told_apart("STATUS", "STATUS", "need_feedback=call_user continue=wait start=wait"),
+            *by_value("PRESS", "PRESS", "BACK=back HOME=home ENTER=enter APPSELECT=recents"),
+            *by_value("STATUS", "STATUS", "finish=complete satisfied=complete"),
+            *by_value("STATUS", "STATUS", "impossible=impossible interrupt=impossible"),
+            *by_value("STATUS", "STATUS", "need_feedback=call_user continue=wait start=wait"),
             Said("duration", "wait", given={"duration": ">0"}),
         ),
         ("agentcpm",),
@@ -272,7 +272,7 @@ _ALL = (
             Said("swipe", "scroll", at="box_2d"),
             Said("wait", "wait"),
             Said("answer", "answer", "text"),
-            *told_apart("status", "goal_status", "complete=complete infeasible=impossible"),
+            *by_value("status", "goal_status", "complete=complete infeasible=impossible"),
         ),
         ("glm-4.5v", "glm-4.6v", "glm-v"),
         scroll="finger",
@@ -301,10 +301,10 @@ _ALL = (
             *each("click longpress=long_press", at="start_point"),
             *each("scroll drag=scroll", at="start_point", to="end_point"),
             Said("input", "type", "text"),
-            *told_apart("press", "keys", "back=back home=home enter=enter appselect=recents"),
+            *by_value("press", "keys", "back=back home=home enter=enter appselect=recents"),
             Said("open", "open_app", "app"),
             Said("wait", "wait"),
-            *told_apart("finished", "status", "success=complete failure=impossible"),
+            *by_value("finished", "status", "success=complete failure=impossible"),
         ),
         swipes=True,
     ),

@@ -103,7 +103,7 @@ def each(names: str, text: str = "", at: str = "", to: str = "") -> Iterator[Sai
         yield Said(native, name or native, text, at, to)
 
 
-def told_apart(native: str, key: str, values: str) -> Iterator[Said]:
+def by_value(native: str, key: str, values: str) -> Iterator[Said]:
     """Yield actions of one native name that the value of a field tells apart: `VALUE=NAME`."""
     for value, _, name in (one.partition("=") for one in values.split()):
         yield Said(native, name, given={key: value})

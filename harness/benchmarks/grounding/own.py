@@ -240,7 +240,7 @@ def _declared(schema: Schema, *, absent: bool) -> Declaration:
 
 def _row(one: Stored, where: str, folder: Folder, schema: Schema, size: Size | None = None) -> Row:
     cluster = "" if schema.cluster == "picture" else schema.cluster
-    check_labels(_labels(schema), one.labels, f"{folder.root}/{where}: {one.id}")
+    check_labels(_labels(schema), SCHEMA, one.labels, f"{folder.root}/{where}: {one.id}")
     return Row(
         where=where,
         unit_id=one.id,

@@ -135,7 +135,8 @@ def _stored(folder: Folder, schema: Schema) -> Iterator[tuple[int, Stored]]:
     found = False
     for number, one in decoded_text(folder.root / STEPS, Stored):
         found = True
-        check_labels(schema.groups, one.labels, f"{folder.root / STEPS}, line {number}: its step")
+        where = f"{folder.root / STEPS}, line {number}"
+        check_labels(schema.groups, SCHEMA, one.labels, f"{where}: the step")
         yield number, one
     if not found:
         raise DataError(f"{folder.root / STEPS} holds no steps")
