@@ -270,7 +270,7 @@ def test_what_was_chosen_is_on_record_and_another_choice_is_another_run(
     changed = [word.replace("openai:planner", "openai:main") for word in line(server)]
     assert call(*changed, "--out", "run").code == 2
     called = call(*line(server, "--out", "run", "--role", "planner.temperature=0.5"))
-    assert "roles.planner.temperature: (not set) on record" in called.err
+    assert "role.planner.temperature: (not set) on record" in called.err
     assert server.count == before
 
 
