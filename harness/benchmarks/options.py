@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from harness.errors import DataError, WithoutEffect, suggestion
-from harness.settings import declared_by, short_form, written
+from harness.settings import SETTINGS, declared_by, short_form, written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ def with_values(options: Chosen, given: Iterable[tuple[str, Any]], benchmark: st
             if not option.startswith("--benchmark-option"):
                 option = f"{option} has no effect on {benchmark}; leave it out"
                 raise WithoutEffect("benchmark_option", option, name)
-            hint = suggestion(name, known)
+            hint = f"give {written(name)}" if name in SETTINGS else suggestion(name, known)
             message = f"{option}: {benchmark} has no such option; {hint}"
             raise WithoutEffect("benchmark_option", message, name)
         try:
