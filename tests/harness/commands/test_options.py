@@ -55,16 +55,13 @@ def test_the_line_a_file_and_python_say_the_same(place: Path) -> None:
     assert python.adapter_option == (("detail", "low"), ("max_pixels", 40000))
     for same in (settings_of(*("-m", "gpt-5.4"), *PAIRS), settings_of("--config", "run.toml")):
         assert same.given == python.given
-        assert (same.model, same.only, same.exclude_status) == (
-            *(python.model, python.only, python.exclude_status),
-        )
+        for name in ("model", "only", "exclude_status"):
+            assert getattr(same, name) == getattr(python, name)
         read = [benchmark_of(one).options for one in (same, python)]
         assert read[0] == read[1] == StepOptions(mapped_operations=False, order=2)
         assert dict(same.protocol_option) == dict(python.protocol_option)
-        assert {k: str(v) for k, v in same.adapter_option} == {
-            "detail": "low",
-            "max_pixels": "40000",
-        }
+        asked = {key: str(value) for key, value in same.adapter_option}
+        assert asked == {"detail": "low", "max_pixels": "40000"}
 
 
 def test_the_line_goes_before_the_file_key_by_key(place: Path) -> None:
@@ -72,7 +69,7 @@ def test_the_line_goes_before_the_file_key_by_key(place: Path) -> None:
     words = ("--adapter-option", "max_pixels=9", "--adapter-option", "colour=red")
     read = settings_of("--config", "run.toml", *words, "--benchmark-option", "order=3")
     assert dict(read.adapter_option) == {"colour": "red", "detail": "low", "max_pixels": "9"}
-    assert dict(read.benchmark_option) == {"mapped_operations": False, "order": "3"}
+    assert dict(read.benchmark_option) == {"mapped_operations": "false", "order": "3"}
 
 
 @pytest.mark.parametrize(
@@ -130,11 +127,26 @@ def test_a_mistake_in_a_file_names_file_and_key(place: Path) -> None:
     assert "--benchmark-option step_rule f2: expected one of f1, exact" in complaint
 
 
-def test_a_command_takes_the_keys_that_have_an_effect_there(place: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--protocol-option", "none=last"),
+        ("--protocol-option", "first_of_many=yes"),
+        ("--protocol-option", "form=bnid"),
+        ("--benchmark-option", "order=1"),
+        ("--benchmark-option", "distractors=3"),
+    ],
+)
+def test_how_is_asked_has_no_effect_on_predictions(place: Path, words: tuple[str, str]) -> None:
     (place / "p.jsonl").write_text('{"step": "a", "element": "1"}\n')
-    called = call("score", "--predictions", "p.jsonl", *DEV, "--protocol-option", "none=last")
+    line = ("score", "--predictions", "p.jsonl", *DEV)
+    called = call(*line, *words)
+    name = words[1].partition("=")[0]
+    said = "--distractors" if name == "distractors" else f"{words[0]} {name}"
     assert called.code == 2
-    assert "--protocol-option none has no effect" in called.complaint
+    assert f"{said} has no effect on predictions: leave it out" in called.complaint
+    scored = call(*line, "--protocol-option", "value_style=plain", "--benchmark-option", "bag=yes")
+    assert "no step a among those selected" in scored.complaint
 
 
 def test_keys_are_listed_by_whom_they_belong_to() -> None:
