@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from harness.errors import DataError, WithoutEffect
-from harness.settings import declared_by, short_form, written
+from harness.settings import SETTINGS, declared_by, short_form, written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +50,12 @@ def with_values(options: Chosen, given: Iterable[tuple[str, Any]], benchmark: st
         short = not option.endswith(f" {name}")
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"vlm-eval benchmarks {benchmark}"
+            hint = f"vlm-eval benchmarks {benchmark} lists those it has"
+            if name in SETTINGS:
+                hint = f"give {written(name)}"
+            elif near:
+                hint = f"did you mean '{near[0]}'?"
             message = f"{option}: {benchmark} has no such option; {hint}"
-            if not near:
-                message += " lists those it has"
             if short:
                 message = f"{option} has no effect on {benchmark}; leave it out"
             raise WithoutEffect("benchmark_option", message, name)

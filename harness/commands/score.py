@@ -95,8 +95,9 @@ def score(
         return rescore_run(run, changes, console, as_json=as_json)
     if rules_of is not None:
         raise UserError(f"--as {rules_of} needs a run, whose steps know their page's size")
-    if "first_of_many" in dict(changes.get(READING, ())):
-        option = written("first_of_many", "protocol")
-        raise UserError(f"predictions name no letters: leave out {option}")
+    for key, _ in settings.protocol_option:
+        if key != "value_style":
+            option = written(key, "protocol")
+            raise UserError(f"{option} has no effect on predictions: leave it out")
     assert predictions is not None
     return score_predictions(predictions, settings, console, as_json=as_json)

@@ -31,7 +31,7 @@ from harness.page import Page
 from harness.planning.data import open_data
 from harness.policies import Oracle
 from harness.runs import StepUnit
-from harness.settings import SETTINGS, Settings, allow_code, read_settings
+from harness.settings import SETTINGS, Settings, allow_code, field_of, read_settings
 from harness.views import StepView
 from parsers.records import Prediction
 
@@ -288,7 +288,8 @@ def _completed(
     except ValueError as error:
         raise UserError(str(error)) from error
     options = {"point_rule": "smallest", **dict(read.benchmark_option)}
-    others = sorted(read.given.difference(TAKEN)) + [n for n in options if n in _ELSEWHERE]
+    others = sorted(name for name in chosen if field_of(name) not in TAKEN)
+    others += [name for name in options if name in _ELSEWHERE]
     if others:
         raise UserError(f"{others[0]} has no effect on an environment; leave it out")
     source = step_benchmark(read.benchmark).with_options(options.items(), is_given=True)

@@ -19,7 +19,7 @@ from adapters.contract import AdapterInfo
 from adapters.registry import Registry, UnknownName
 from harness.errors import UserError, WithoutEffect
 from harness.protocols.contract import AskingProtocol
-from harness.settings import values, written
+from harness.settings import SETTINGS, values, written
 
 PROTOCOLS: Registry[AskingProtocol] = Registry(
     "protocol", "vlm_eval.protocols", has=("dialogue", "View"), several=True
@@ -169,6 +169,7 @@ def open_protocol(
                 taken = options_of(name, View)
                 near = difflib.get_close_matches(key, taken, n=1)
                 hint = f"; did you mean '{near[0]}'?" if near else ""
+                hint = f"; give {written(key)}" if key in SETTINGS else hint
                 has = f"'{name}'{about} has {', '.join(taken) or 'none'}"
                 message = f"--protocol-option: unknown key '{key}'{hint} ({has})"
             raise WithoutEffect("protocol_option", message, key)

@@ -24,7 +24,7 @@ from harness.session.brief import print_result
 from harness.session.report import result_grid
 from harness.session.rescoring import rescored
 from harness.session.summary import plain, plain_results, results_of
-from harness.settings import Settings
+from harness.settings import Settings, declared_by
 from harness.tables import (
     TEST_DATA_NOTE,
     Column,
@@ -51,6 +51,8 @@ def score_predictions(
     from harness.planning.data import open_data
 
     source = benchmark_of(settings)
+    asking = [n for n, one in declared_by(source.Options).items() if one.group == "Question"]
+    source.refuse(asking, "on predictions: leave it out")
     kind = source.predictions(settings)
     settings = kind.settings
     said = read_predictions(path, kind)

@@ -48,6 +48,10 @@ _RENAMED = {
     "scoring_option": "--benchmark-option KEY=VALUE",
     "pixels": "--image-policy full:pixels=N",
     "from": "--redo-from RUN",
+    "websites": "--only website=VALUE",
+    "domains": "--only domain=VALUE",
+    "task_ids": "--only task_id=VALUE",
+    "step_ids": "--only step_id=VALUE",
 }
 
 
@@ -57,10 +61,11 @@ def moved(name: str) -> str:
     >>> moved("candidates")
     '--benchmark-option candidates=VALUE'
     """
-    name = name.strip("-").removeprefix("no-").replace("-", "_")
+    name = name.strip("-").replace("-", "_")
     for option, names in _MOVED.items():
-        if name in names.split():
-            return f"{option} {name}=VALUE"
+        for key in (name, name.removeprefix("no_")):
+            if key in names.split():
+                return f"{option} {key}=VALUE"
     return _RENAMED.get(name, "")
 
 
@@ -80,7 +85,7 @@ def written(name: str, owner: str = "") -> str:
     ('--seed', '--history', '--protocol-option seed')
     """
     known = SETTINGS.get(name)
-    if known is not None and known.of == (owner or known.of):
+    if known is not None and (not owner or known.of == owner):
         return known.written()
     return f"--{owner}-option {name}"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +20,20 @@ from harness.settings import (
 
 def test_settings_go_by_the_names_of_fields_and_of_options() -> None:
     by_option = read_settings({"split": ["test_task"], "timeout": "5", "adapter_option": "a=b"})
-    by_field = read_settings(
-        {"splits": ["test_task"], "timeout_s": 5, "adapter_option": {"a": "b"}}
-    )
+    by_field = read_settings({"split": ["test_task"], "timeout_s": 5, "adapter_option": {"a": "b"}})
     assert by_option == by_field
-    assert by_option.given == {"splits", "timeout_s", "adapter_option"}
+    assert by_option.given == {"split", "timeout_s", "adapter_option"}
 
 
 @pytest.mark.parametrize(
     ("name", "value", "read"),
     [
         ("cache", "no", False),
-        ("first_of_many", "on", True),
+        ("wait", "on", True),
         ("limit", "none", None),
-        ("history", "none", 0),
-        ("history", "all", "all"),
-        ("history", 3, 3),
         ("shard", "2/4", (2, 4)),
         ("max_tokens", "800, 300", (800, 300)),
         ("max_tokens", 512, (512,)),
-        ("batch_size", "auto", None),
         ("temperature", 0, 0.0),
         ("split", "test_task", ("test_task",)),
         ("data", Path("folder"), "folder"),
@@ -52,6 +44,26 @@ def test_values_are_read_as_people_write_them(name: str, value: object, read: ob
     (field,) = settings.given
     assert getattr(settings, field) == read
     assert type(getattr(settings, field)) is type(read)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "owner", "read"),
+    [
+        ("history", "none", "protocol_option", 0),
+        ("history", "all", "protocol_option", "all"),
+        ("history", 3, "protocol_option", 3),
+        ("distractors", "5", "benchmark_option", 5),
+        ("ranker", Path("ranks.jsonl"), "benchmark_option", "ranks.jsonl"),
+    ],
+)
+def test_a_short_form_is_an_option_of_its_owner(
+    name: str, value: object, owner: str, read: object
+) -> None:
+    settings = read_settings({name: value})
+    assert settings.given == {owner}
+    assert getattr(settings, owner) == ((name, read),)
+    with pytest.raises(ValueError, match=f"{owner}: {name} is given twice"):
+        read_settings({name: value, owner: {name: value}})
 
 
 @pytest.mark.parametrize(
@@ -84,8 +96,6 @@ def test_settings_on_record_are_read_back() -> None:
             "exclude_status": ["refusal"],
             "max_tokens": "5,6",
             "shard": "1/2",
-            "dtype": "float32",
-            "none": "first",
         }
     )
     assert from_record(on_record(settings)) == settings
@@ -113,21 +123,3 @@ def test_every_setting_says_what_it_is_for() -> None:
         assert setting.read(setting.default) == setting.default, name
     assert (written("preflight"), written("cache")) == ("--no-preflight", "--cache")
     assert written("timeout_s") == "--timeout"
-
-
-def test_a_leaf_that_is_not_there_has_no_settings(tmp_path: Path) -> None:
-    program = (
-        "import sys\n"
-        "sys.modules['harness.serve'] = None\n"
-        "sys.modules['adapters.local'] = None\n"
-        "from harness.commands.main import run\n"
-        "run(['run', *sys.argv[1:]])\n"
-    )
-    for words, there, gone in (
-        (["--help-all"], "--track", "--with-server"),
-        (["--adapter-option", "help"], "max_pixels=", "dtype="),
-    ):
-        line = [sys.executable, "-c", program, *words]
-        done = subprocess.run(line, capture_output=True, text=True, check=True)
-        assert there in done.stdout
-        assert gone not in done.stdout

@@ -72,7 +72,7 @@ def original(tmp_path: Path) -> StepDataset:
 def test_a_snapshot_comes_back_as_it_was(tmp_path: Path, original: StepDataset) -> None:
     path = tmp_path / "snapshot.parquet"
     wanted = [prepared(step) for step in original.rows()]
-    settings = {"seed": 42, "distractors": 5}
+    settings = {"seed": 42, "benchmark_option": {"distractors": 5}}
     assert write_snapshot(path, iter(wanted), settings, rows_per_group=2) == 6
     dataset = open_steps("snapshot", data=path)
     assert dataset.settings == settings

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.benchmarks import benchmark_of
+from harness.benchmarks.step.options import StepOptions
 from harness.commands.options import read_options
 from harness.commands.run import run
-from harness.settings import Settings, on_record, read_settings
-from tests.harness.commands.tool import call
+from harness.settings import Settings, read_settings
+from tests.harness.commands.tool import DEV, call
 
 PAIRS = (
     *("--adapter-option", "detail=low", "--adapter-option", "max-pixels=40000"),
@@ -19,13 +21,11 @@ PAIRS = (
 )
 FILE = """
 model = "gpt-5.4"
-max-pixels = 40000
 exclude-status = ["refusal", "empty"]
 only = ["website=united", "device=phone"]
-adapter-option = {detail = "low"}
-[scoring-option]
+adapter-option = {detail = "low", max-pixels = 40000}
+[benchmark-option]
 mapped_operations = false
-[candidate-option]
 order = 2
 [protocol-option]
 none = "first"
@@ -42,31 +42,50 @@ def test_the_line_a_file_and_python_say_the_same(place: Path) -> None:
     python = read_settings(
         {
             "model": "gpt-5.4",
-            "max_pixels": 40000,
-            "adapter_option": {"detail": "low"},
+            "adapter_option": {"detail": "low", "max_pixels": 40000},
             "exclude_status": ["refusal", "empty"],
-            "benchmark_option": {"mapped_operations": False},
-            "order": 2,
-            "none": "first",
-            "only": {"website": "united", "device": "phone"},
+            "benchmark_option": {"mapped_operations": False, "order": 2},
+            "protocol_option": {"none": "first"},
+            "only": ["website=united", "device=phone"],
         }
     )
-    assert python.max_pixels == 40000
     assert [status.value for status in python.exclude_status] == ["refusal", "empty"]
-    assert (python.websites, python.only) == (("united",), ("device=phone",))
-    assert (python.mapped_operations, python.order, python.none) == (False, 2, "first")
-    assert python.adapter_option == (("detail", "low"),)
-    for same in (settings_of("-m", "gpt-5.4", *PAIRS), settings_of("--config", "run.toml")):
-        assert on_record(same) == on_record(python)
-        assert same.given - {"only"} == python.given - {"only"}
+    assert python.only == ("website=united", "device=phone")
+    assert python.benchmark_option == (("mapped_operations", False), ("order", 2))
+    assert python.adapter_option == (("detail", "low"), ("max_pixels", 40000))
+    for same in (settings_of(*("-m", "gpt-5.4"), *PAIRS), settings_of("--config", "run.toml")):
+        assert same.given == python.given
+        for name in ("model", "only", "exclude_status"):
+            assert getattr(same, name) == getattr(python, name)
+        read = [benchmark_of(one).options for one in (same, python)]
+        assert read[0] == read[1] == StepOptions(mapped_operations=False, order=2)
+        assert dict(same.protocol_option) == dict(python.protocol_option)
+        asked = {key: str(value) for key, value in same.adapter_option}
+        assert asked == {"detail": "low", "max_pixels": "40000"}
 
 
 def test_the_line_goes_before_the_file_key_by_key(place: Path) -> None:
     Path("run.toml").write_text(FILE)
     words = ("--adapter-option", "max_pixels=9", "--adapter-option", "colour=red")
-    read = settings_of("--config", "run.toml", *words)
-    assert (read.max_pixels, read.order) == (9, 2)
-    assert read.adapter_option == (("colour", "red"), ("detail", "low"))
+    read = settings_of("--config", "run.toml", *words, "--benchmark-option", "order=3")
+    assert dict(read.adapter_option) == {"colour": "red", "detail": "low", "max_pixels": "9"}
+    assert dict(read.benchmark_option) == {"mapped_operations": "false", "order": "3"}
+
+
+@pytest.mark.parametrize(
+    ("file", "words", "kept"),
+    [
+        ("distractors = 3", ("--benchmark-option", "distractors=4"), "4"),
+        ("benchmark-option = {distractors = 3}", ("-k", "4"), 4),
+        ("distractors = 3", ("-k", "4"), 4),
+    ],
+)
+def test_a_short_form_and_its_option_are_one(
+    place: Path, file: str, words: tuple[str, ...], kept: object
+) -> None:
+    Path("run.toml").write_text(file)
+    read = settings_of("-m", "lexical", "--config", "run.toml", *words)
+    assert read.benchmark_option == (("distractors", kept),)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +98,12 @@ def test_the_line_goes_before_the_file_key_by_key(place: Path) -> None:
         ),
         (
             ("--benchmark-option", "step_rul=f1"),
-            "unknown key 'step_rul'; did you mean 'step_rule'?",
+            "sample has no such option; did you mean 'step_rule'?",
         ),
-        (("--benchmark-option", "step_rule=f2"), "step_rule: expected one of f1, exact, not 'f2'"),
+        (
+            ("--benchmark-option", "step_rule=f2"),
+            "step_rule f2: expected one of f1, exact, not 'f2'",
+        ),
         (("--benchmark-option", "bag"), "expected key=value, not 'bag'"),
         (
             ("--benchmark-option", "order=1", "--benchmark-option", "order=2"),
@@ -97,24 +119,40 @@ def test_mistakes_are_one_line(place: Path, words: tuple[str, ...], said: str) -
 
 
 def test_a_mistake_in_a_file_names_file_and_key(place: Path) -> None:
-    Path("run.toml").write_text('[scoring-option]\nstep_rule = "f2"\n')
+    Path("run.toml").write_text('f1 = "f2"\n')
     complaint = call("-m", "lexical", "--config", "run.toml").complaint
-    assert "--config run.toml: scoring-option: step_rule: expected one of f1, exact" in complaint
+    assert "--config run.toml: f1: expected one of mind2web, mind2web-lc" in complaint
+    Path("run.toml").write_text('[benchmark-option]\nstep_rule = "f2"\n')
+    complaint = call("-m", "lexical", "--config", "run.toml").complaint
+    assert "--benchmark-option step_rule f2: expected one of f1, exact" in complaint
 
 
-def test_a_command_takes_the_keys_that_have_an_effect_there(place: Path) -> None:
-    called = call("score", "--predictions", "p.jsonl", "--protocol-option", "none=last")
-    assert "none has no effect here" in called.complaint
-    listed = call("score", "--protocol-option", "help").out
-    assert "value_style=plain|seeact" in listed
-    assert "none=" not in listed
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--protocol-option", "none=last"),
+        ("--protocol-option", "first_of_many=yes"),
+        ("--protocol-option", "form=bnid"),
+        ("--benchmark-option", "order=1"),
+        ("--benchmark-option", "distractors=3"),
+    ],
+)
+def test_how_is_asked_has_no_effect_on_predictions(place: Path, words: tuple[str, str]) -> None:
+    (place / "p.jsonl").write_text('{"step": "a", "element": "1"}\n')
+    line = ("score", "--predictions", "p.jsonl", *DEV)
+    called = call(*line, *words)
+    name = words[1].partition("=")[0]
+    said = "--distractors" if name == "distractors" else f"{words[0]} {name}"
+    assert called.code == 2
+    assert f"{said} has no effect on predictions: leave it out" in called.complaint
+    scored = call(*line, "--protocol-option", "value_style=plain", "--benchmark-option", "bag=yes")
+    assert "no step a among those selected" in scored.complaint
 
 
-def test_help_lists_the_keys_of_an_option_and_of_a_protocol_and_a_model(place: Path) -> None:
-    listed = call("run", "--benchmark-option", "help")
+def test_keys_are_listed_by_whom_they_belong_to() -> None:
+    listed = call("benchmarks", "sample")
     assert (listed.code, listed.err) == (0, "")
-    assert "step_rule=f1|exact" in listed.out
-    assert "[default: f1]" in listed.out
+    assert "step_rule" in listed.out and "distractors" in listed.out
     protocol = call("protocols", "coordinates").out
     assert "coordinates  One of absolute, unit" in " ".join(protocol.split("\n")).replace("   ", "")
     assert "trust_remote_code" in call("models", "hf").out

@@ -46,7 +46,7 @@ def test_a_run_has_a_folder_that_is_named_after_its_settings(place: Path) -> Non
         assert call("--model", "lexical", *ONE_TASK, "--seed", seed).code == 0
     names = sorted(folder.name for folder in (place / "runs").iterdir())
     assert len(names) == 2
-    assert all(name.startswith("lexical-sample-k20-") for name in names)
+    assert all(name.startswith("lexical-sample-") for name in names)
 
 
 def test_names_with_a_colon_name_files_as_any_others(place: Path) -> None:
@@ -107,7 +107,8 @@ def test_calls_to_one_s_own_server_are_not_confirmed(place: Path) -> None:
 def test_options_come_from_a_file_and_the_command_line_wins(place: Path) -> None:
     (place / "run.toml").write_text(
         'model = "lexical"\nbenchmark = "sample"\nsplit = "dev"\nlimit = 2\n'
-        "distractors = 5\nhistory = 2\nmax-tokens = [200, 100]\nexclude-related = true\n"
+        "distractors = 5\nhistory = 2\nmax-tokens = [200, 100]\n"
+        "benchmark-option = {exclude_related = true}\n"
     )
     called = call("--config", "run.toml", "--out", "a", "--limit", "1")
     assert called.code == 0

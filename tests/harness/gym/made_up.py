@@ -31,6 +31,9 @@ def registered(**settings: Any) -> gymnasium.Env[dict[str, Any], str]:
     return gymnasium.make(ID, **{"benchmark": "sample", "split": "dev", **settings})
 
 
+OFFERED = {"lost_rows": True, "candidates": "all"}
+
+
 def recorded(
     folder: Path, right: list[tuple[str, str, str]] = RIGHT, **changes: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -53,7 +56,7 @@ def recorded(
         lines.append(json.dumps({**line, **changes.get(f"step_{number}", {})}))
     (folder / "steps.jsonl").write_text("\n".join(lines))
     data = str(folder / "schema.json")
-    return {"benchmark": "steps", "data": data, "split": "local", "lost_rows": True}
+    return {"benchmark": "steps", "data": data, "split": "local", "benchmark_option": OFFERED}
 
 
 def actions(right: list[tuple[str, str, str]] = RIGHT) -> list[str]:

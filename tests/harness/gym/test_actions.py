@@ -14,7 +14,7 @@ from tests.harness.gym.made_up import made, recorded
 def env(tmp_path_factory: pytest.TempPathFactory) -> RecordedEnv:
     """One step whose right answer is to type "a red lamp" into element 3, listed as B."""
     folder = tmp_path_factory.mktemp("steps")
-    return made(**recorded(folder, [("3", "TYPE", "a red lamp")]), candidates="all")
+    return made(**recorded(folder, [("3", "TYPE", "a red lamp")]))
 
 
 @pytest.mark.parametrize(

@@ -18,24 +18,24 @@ from reports import prefix_table
 from tests.harness.commands.tool import call
 from tests.harness.gym.made_up import RIGHT, made, recorded
 
+RANKED = {"candidates": "ranker", "ranker": "lexical", "top_k": 10}
+
 
 @pytest.mark.parametrize(
     ("model", "settings"),
     [
         ("lexical", {"limit": 2}),
         ("random", {"distractors": 4, "seed": 3, "benchmark": "mt-sample", "limit": 2}),
-        ("lexical", {"protocol": "autowebglm", "candidates": "ranker", "top_k": 10, "limit": 2}),
+        ("lexical", {"protocol": "autowebglm", "benchmark_option": RANKED, "limit": 2}),
     ],
 )
 def test_a_baseline_scores_what_it_scores_in_a_run(
     tmp_path: Path, model: str, settings: dict[str, Any]
 ) -> None:
-    if settings.get("candidates") == "ranker":
-        settings = {**settings, "ranker": "lexical"}
     usual = {"benchmark": "sample", "split": "dev", "progress": "off", **settings}
     if model == "random":
         # It draws from what is listed: nothing like "none of these".
-        usual |= {"protocol": "action-strings", "candidates": "snapshot"}
+        usual |= {"protocol": "action-strings", "benchmark_option": {"candidates": "snapshot"}}
     run = harness.evaluate(model, out=str(tmp_path / "run"), **usual)
     here = {name: value for name, value in settings.items() if name != "protocol"}
     played = [

@@ -19,7 +19,7 @@ import harness
 from harness.benchmarks import open_steps
 from harness.errors import UserError
 from tests.harness.benchmarks._files import shared_data
-from tests.harness.gym.made_up import PAGE, RIGHT, actions, made, recorded, registered
+from tests.harness.gym.made_up import OFFERED, PAGE, RIGHT, actions, made, recorded, registered
 
 
 def test_importing_registers_it_and_loads_nothing_heavy() -> None:
@@ -38,8 +38,8 @@ def test_importing_registers_it_and_loads_nothing_heavy() -> None:
     [
         {},
         {"transition": "strict", "on_invalid": "score_zero", "render_mode": "rgb_array"},
-        {"candidates": "all", "reveal_gold": True},
-        {"candidates": "ranker", "ranker": "lexical", "top_k": 5},
+        {"benchmark_option": {"candidates": "all"}, "reveal_gold": True},
+        {"benchmark_option": {"candidates": "ranker", "top_k": 5}, "ranker": "lexical"},
     ],
 )
 def test_gymnasium_finds_nothing_to_complain_about(settings: dict[str, Any]) -> None:
@@ -96,7 +96,7 @@ def test_choices_are_those_of_a_run_with_the_same_seed(tmp_path: Path) -> None:
 
 
 def test_right_actions_are_rewarded_one_by_one(tmp_path: Path) -> None:
-    env = made(**recorded(tmp_path), candidates="all")
+    env = made(**recorded(tmp_path))
     seen, info = env.reset()
     assert "step_success" not in info
     for number, action in enumerate(actions()):
@@ -113,13 +113,13 @@ def test_right_actions_are_rewarded_one_by_one(tmp_path: Path) -> None:
 
 def test_the_teacher_goes_on_after_an_error_and_strict_does_not(tmp_path: Path) -> None:
     wrong = ["click('7')", *actions()[1:]]
-    env = made(**recorded(tmp_path), candidates="all")
+    env = made(**recorded(tmp_path))
     env.reset()
     steps = [env.step(action) for action in wrong]
     assert [step[1] for step in steps] == [0.0, 1.0, 1.0]
     assert [step[2] for step in steps] == [False, False, True]
     assert steps[-1][4]["task_success"] is False
-    strict = made(**recorded(tmp_path), candidates="all", transition="strict")
+    strict = made(**recorded(tmp_path), transition="strict")
     strict.reset()
     seen, reward, terminated, _, info = strict.step(wrong[0])
     assert (reward, terminated, info["task_success"]) == (0.0, True, False)
@@ -135,7 +135,7 @@ def test_nothing_tells_which_element_is_right(tmp_path: Path) -> None:
     for name, right in (("one", RIGHT), ("other", [("7", "CLICK", ""), *RIGHT[1:]])):
         folder = tmp_path / name
         folder.mkdir()
-        env = made(**recorded(folder, right), candidates="all")
+        env = made(**recorded(folder, right))
         first = env.reset(seed=0)
         pages.append((first, env.step("noop()")))
     (one, after), (other, after_other) = pages
@@ -147,7 +147,7 @@ def test_nothing_tells_which_element_is_right(tmp_path: Path) -> None:
 
 
 def test_the_right_answer_is_told_on_request(tmp_path: Path) -> None:
-    env = made(**recorded(tmp_path), candidates="all", reveal_gold=True)
+    env = made(**recorded(tmp_path), reveal_gold=True)
     _, info = env.reset()
     assert info["oracle"] == {
         "elements": ["3"],
@@ -167,7 +167,7 @@ def test_the_right_answer_is_told_on_request(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stop", ["send_msg_to_user('done')", "report_infeasible('no')"])
 def test_an_agent_may_stop(tmp_path: Path, stop: str) -> None:
-    env = made(**recorded(tmp_path), candidates="all")
+    env = made(**recorded(tmp_path))
     env.reset()
     env.step(actions()[0])
     seen, reward, terminated, _, info = env.step(stop)
@@ -177,16 +177,16 @@ def test_an_agent_may_stop(tmp_path: Path, stop: str) -> None:
 
 def test_a_click_on_a_point_is_one_on_the_smallest_candidate(tmp_path: Path) -> None:
     settings = recorded(tmp_path, [("6", "CLICK", "")])
-    env = made(**settings, candidates="all")
+    env = made(**settings)
     for point, right in (((90, 10), 1.0), ((10, 10), 0.0), ((300, 300), 0.0)):
         env.reset()
         assert env.step(f"mouse_click{point}")[1] == right
     # The box of the form holds that of the button: with `box`, a point beside it counts.
     around = recorded(tmp_path, [("2", "CLICK", "")])
-    assert [_reward(made(**around, candidates="all", **more)) for more in ({}, BOX)] == [0.0, 1.0]
+    assert [_reward(made(**{**around, **more})) for more in ({}, BOX)] == [0.0, 1.0]
 
 
-BOX: dict[str, Any] = {"point_rule": "box"}
+BOX = {"benchmark_option": {**OFFERED, "point_rule": "box"}}
 
 
 def _reward(env: Any) -> float:
@@ -197,7 +197,7 @@ def _reward(env: Any) -> float:
 
 def test_steps_without_a_right_answer_are_left_out_or_count_as_failed(tmp_path: Path) -> None:
     settings = recorded(tmp_path, step_1={"positives": []})
-    env = made(**settings, candidates="all")
+    env = made(**settings)
     env.reset()
     seen, reward, terminated, _, info = env.step(actions()[0])
     assert (seen["step_index"], info["skipped_steps"]) == (2, 1)
@@ -205,12 +205,12 @@ def test_steps_without_a_right_answer_are_left_out_or_count_as_failed(tmp_path: 
     _, _, terminated, _, info = env.step(actions()[2])
     assert terminated
     assert info["task_success"] is True
-    zero = made(**settings, candidates="all", on_invalid="score_zero")
+    zero = made(**settings, on_invalid="score_zero")
     zero.reset()
     zero.step(actions()[0])
     *_, info = zero.step(actions()[2])
     assert info["task_success"] is False
-    strict = made(**settings, candidates="all", on_invalid="score_zero", transition="strict")
+    strict = made(**settings, on_invalid="score_zero", transition="strict")
     strict.reset()
     _, reward, terminated, _, info = strict.step(actions()[0])
     assert (reward, terminated, info["task_success"]) == (0.0, True, False)
@@ -220,7 +220,7 @@ def test_an_episode_of_which_nothing_can_be_asked_ends_with_the_first_action(
     tmp_path: Path,
 ) -> None:
     settings = recorded(tmp_path, RIGHT[:1], step_0={"positives": []})
-    env = made(**settings, candidates="all")
+    env = made(**settings)
     _, info = env.reset()
     assert info["is_valid"] is False
     _, reward, terminated, _, info = env.step("click('3')")
@@ -229,7 +229,7 @@ def test_an_episode_of_which_nothing_can_be_asked_ends_with_the_first_action(
 
 
 def test_steps_without_a_screenshot_show_none(tmp_path: Path) -> None:
-    env = made(**recorded(tmp_path), candidates="all", render_mode="rgb_array")
+    env = made(**recorded(tmp_path), render_mode="rgb_array")
     seen, _ = env.reset()
     assert seen["screenshot"] is None and env.render() is None
     assert PAGE.replace("bid", "x").count("input") == seen["cleaned_html"].count("<input")
@@ -290,11 +290,15 @@ def test_only_one_task_is_decoded_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
         ({"benchmrk": "sample"}, "unknown setting 'benchmrk'"),
         ({"protocol": "coordinates"}, "protocol has no effect on an environment"),
         ({"model": "gpt-5.4"}, "model has no effect on an environment"),
-        ({"candidates": "ranker"}, "name one with --ranker"),
-        ({"candidates": "all", "distractors": 5}, "--distractors has no effect"),
+        ({"benchmark_option": "candidates=ranker"}, "name one with --ranker"),
+        ({"benchmark_option": "candidates=all", "distractors": 5}, "--distractors has no effect"),
         ({"benchmark": "autowebbench"}, "is of kind"),
         ({"split": "train"}, "train"),
-        ({"website": "nowhere"}, "no website 'nowhere'"),
+        ({"only": "website=nowhere"}, "no website 'nowhere'"),
+        ({"website": "united"}, "give --only website=VALUE"),
+        ({"history": 3}, "history has no effect on an environment"),
+        ({"image_policy": "full"}, "image_policy has no effect on an environment"),
+        ({"benchmark_option": "image_policy=full"}, "image_policy has no effect on an environment"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_in_one_line(

@@ -338,7 +338,8 @@ def test_neither_keys_nor_addresses_nor_paths_are_among_the_settings_that_are_se
         )
     config = tracker.config
     assert tracker.name == "run"
-    assert (config["model"], config["distractors"], config["limit"]) == ("openai:m", 20, 1)
+    assert (config["model"], config["limit"]) == ("openai:m", 1)
+    assert config["benchmark_option"]["distractors"] == 20
     assert config["dataset"]["files"][0]["sha256"] and config["model_info"]["model"] == "m"
     port = url.rpartition(":")[2].partition("/")[0]
     for hidden in (KEY, KEY[:16], str(place), port, "127.0.0.1", str(Path.home())):

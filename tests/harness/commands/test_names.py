@@ -1,0 +1,143 @@
+"""Every option that there ever was is taken, or the refusal names how it is written now."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.commands.options import read_options
+from harness.commands.run import run
+from harness.settings import SETTINGS, read_settings
+from tests.harness.commands.tool import call
+
+HERE = (
+    *("model", "base_url", "adapter_option", "max_tokens", "temperature", "top_p", "model_seed"),
+    *("effort", "thinking_budget", "role", "benchmark", "benchmark_option", "data", "split"),
+    *("only", "limit", "shard", "protocol", "protocol_option", "distractors", "seed", "ranker"),
+    *("history", "image_policy", "repeats", "samples", "vote", "shuffles", "f1", "invalid"),
+    *("unattempted", "exclude_status", "out", "concurrency", "timeout", "tier", "attempts"),
+    *("patience", "max_cost", "prices", "yes", "score_failures", "skip_bad_rows", "cache"),
+    *("picture_cache", "cache_dir", "workers", "preflight", "progress", "rule", "redo", "repair"),
+    *("with_server", "serve_timeout", "wait", "queue_tokens", "track", "judge"),
+)
+"""Names that are options of their own."""
+ELSEWHERE = {
+    "--benchmark-option {}=VALUE": (
+        *("candidates", "top_k", "missed", "positives", "shown", "exclude_related"),
+        *("exclude_same_text", "order", "lost_rows", "history_from", "step_rule"),
+        *("none_zeroes_operation", "no_element_zeroes_operation"),
+        *("wrong_element_zeroes_operation", "mapped_operations", "bag", "point_rule"),
+        *("episodes", "max_steps", "environments", "env_python"),
+    ),
+    "--protocol-option {}=VALUE": ("none", "prompts", "first_of_many", "value_style"),
+    "--adapter-option {}=VALUE": (
+        *("max_pixels", "ends", "model_path", "revision", "dtype", "attn", "quantization"),
+        *("trust_remote_code", "batch_size", "devices", "device_map"),
+    ),
+    "--only {}=VALUE": ("website", "domain", "task_id", "step_id"),
+    "--benchmark-option KEY=VALUE": ("candidate_option", "scoring_option"),
+    "--image-policy full:pixels=N": ("pixels",),
+    "--redo-from RUN": ("from",),
+}
+"""Names that are given with another option now, by how."""
+GONE = [(name, how.format(name)) for how, names in ELSEWHERE.items() for name in names]
+IN_PYTHON = {
+    "websites": "--only website=VALUE",
+    "domains": "--only domain=VALUE",
+    "task_ids": "--only task_id=VALUE",
+    "step_ids": "--only step_id=VALUE",
+    "splits": "did you mean 'split'?",
+    "roles": "did you mean 'role'?",
+    "benchmark_options": "did you mean 'benchmark_option'?",
+    "protocol_options": "did you mean 'protocol_option'?",
+    "adapter_options": "did you mean 'adapter_option'?",
+    "exclude_statuses": "did you mean 'exclude_status'?",
+}
+"""Fields that Python had by another name than the command line."""
+VALUES = {
+    "base_url": "http://localhost/v1",
+    "temperature": 0.5,
+    "top_p": 0.5,
+    "vote": "first",
+    "role": "planner=gpt-5.4",
+    "only": "website=united",
+    "shard": "1/2",
+    "tier": "flex",
+    "image_policy": "tiles",
+    "f1": "mind2web-np",
+    "invalid": "fail",
+    "unattempted": "fail",
+    "exclude_status": "refusal",
+    "progress": "off",
+    "redo": "truncated",
+    **dict.fromkeys(("model", "effort", "benchmark", "data", "split", "protocol", "ranker"), "x"),
+    **dict.fromkeys(("out", "prices", "cache_dir", "rule", "with_server", "track", "judge"), "x"),
+    **{name: f"{name[0]}=1" for name in ("adapter_option", "benchmark_option", "protocol_option")},
+}
+"""A value of settings that do not take 2."""
+
+
+def test_every_name_is_in_one_of_the_lists() -> None:
+    now = {setting.key for setting in SETTINGS.values()}
+    assert now == {*HERE, "redo_from"}
+    assert len(HERE) + len(GONE) == 102, "the names of before"
+    assert now.isdisjoint(name for name, _ in GONE)
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_what_stayed_means_the_same_on_a_line_in_a_file_and_in_python(
+    place: Path, name: str
+) -> None:
+    (setting,) = (one for one in SETTINGS.values() if one.key == name)
+    value = True if setting.is_switch else VALUES.get(name, 2)
+    Path("run.toml").write_text(f"{name.replace('_', '-')} = {json.dumps(value)}\n")
+    words = [setting.option] if setting.is_switch else [setting.option, str(value)]
+    read = []
+    for line in (words, ["--config", "run.toml"]):
+        with run.make_context("run", line):
+            read.append(read_options())
+    python = read_settings({name: value})
+    assert read == [python, python]
+    owner = f"{setting.of}_option" if setting.of in ("benchmark", "protocol") else setting.name
+    assert [one.given for one in (*read, python)] == [{owner}] * 3
+
+
+@pytest.mark.parametrize(("name", "now"), GONE)
+def test_a_refusal_of_what_moved_says_how_it_is_given_now(place: Path, name: str, now: str) -> None:
+    key = name.replace("_", "-")
+    Path("run.toml").write_text(f"{key} = 1\n")
+    for words in ([f"--{key}", "1"], ["--config", "run.toml"]):
+        called = call("-m", "lexical", "-b", "sample", *words)
+        assert (called.code, called.out) == (2, "")
+        assert called.complaint.endswith(f"; give {now}")
+    with pytest.raises(ValueError, match=f"unknown setting '{name}'") as error:
+        read_settings({name: 1})
+    assert str(error.value).endswith(f"; give {now}")
+
+
+@pytest.mark.parametrize(("name", "now"), IN_PYTHON.items())
+def test_a_refusal_of_a_field_says_how_it_is_given_now(name: str, now: str) -> None:
+    with pytest.raises(ValueError, match=f"unknown setting '{name}'") as error:
+        read_settings({name: 1})
+    assert str(error.value).endswith(now)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--protocol-option", "shuffles=3"), "unknown key 'shuffles'; give --shuffles ("),
+        (("--protocol-option", "ranker=lexical"), "unknown key 'ranker'; give --ranker ("),
+        (("--protocol-option", "seed=3"), "unknown key 'seed'; give --seed ("),
+        (("--benchmark-option", "unattempted=fail"), "has no such option; give --unattempted"),
+        (("--benchmark-option", "timeout_s=3"), "has no such option; give --timeout"),
+        (("--benchmark-option", "history=3"), "has no such option; give --history"),
+    ],
+)
+def test_a_setting_of_the_run_among_options_of_others_is_named(
+    words: tuple[str, str], said: str
+) -> None:
+    called = call("-m", "lexical", "-b", "sample", *words)
+    assert called.code == 2
+    assert words[0] in called.complaint and said in called.complaint
