@@ -16,9 +16,11 @@ from PIL import Image
 import harness
 from adapters import Conversation, Reply, Request, user
 from harness.benchmarks import BENCHMARKS, Benchmark, Items
+from harness.benchmarks.options import Options
 from harness.dialogue import Ask, Dialogue
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs
 from harness.protocols.pointing import located, numbers_of
+from harness.settings import AtLeastOne, setting
 from harness.views import ItemView
 from parsers import Declaration, Level, Measure, Prediction, Status
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
@@ -87,18 +89,20 @@ class PhoneView(ItemView[str]):
     """A screen of the phone."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class PhoneOptions(Options):
+    scale: AtLeastOne = setting(1, "How many pixels a screen has for one.", group="Data")
+
+
 @dataclass(frozen=True)
 class Phone(Benchmark):
     name: str = "phone"
     declared: Declaration = DECLARED
-    scale: int = 1
-    """How many pixels a screen has for one."""
-
     View = PhoneView
     Detail = PhoneDetail
     protocol = "ask-the-phone"
     pictures = True
-    settable = ("scale",)
+    Options = PhoneOptions
     scorers: ClassVar = {"done": is_done, "distance": distance, "wrong_kind": wrong_kind}
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
@@ -107,15 +111,15 @@ class Phone(Benchmark):
     def _step(self, name: str, goal: str, kind: str, box: Box | None, text: str) -> Any:
         grown = None
         if box is not None:
-            left, top, right, bottom = (self.scale * place for place in box)
+            left, top, right, bottom = (self.options.scale * place for place in box)
             grown = left, top, right, bottom
         middle = grown and ((grown[0] + grown[2]) / 2, (grown[1] + grown[3]) / 2)
         gold = Action(kind, point=middle, arguments={"text": text} if text else {})
         return self.unit(name, PhoneDetail(goal, gold, grown), parents={"app": "mail"}, goal=goal)
 
     def _screen(self, unit: object) -> Sequence[bytes]:
-        file = io.BytesIO()
-        Image.new("RGB", (WIDTH * self.scale, HEIGHT * self.scale), "white").save(file, "PNG")
+        file, scale = io.BytesIO(), self.options.scale
+        Image.new("RGB", (WIDTH * scale, HEIGHT * scale), "white").save(file, "PNG")
         return [file.getvalue()]
 
 
@@ -226,9 +230,15 @@ def test_predictions_of_another_program_are_scored() -> None:
     ("words", "said"),
     [
         (("--image-policy", "none"), "'ask-the-phone' cannot be asked without pictures"),
-        (("--benchmark-option", "size=3"), "size: unknown; phone has scale"),
+        (
+            ("--benchmark-option", "size=3"),
+            "size: phone has no such option; known: image_policy, scale",
+        ),
         (("--benchmark-option", "scale=big"), "--benchmark-option scale=big: "),
-        (("-b", "sample", "--benchmark-option", "scale=1"), "unknown; sample has none"),
+        (
+            ("-b", "sample", "--benchmark-option", "scale=1"),
+            "scale: sample has no such option; known: ",
+        ),
     ],
 )
 def test_mistakes_are_a_line(words: tuple[str, ...], said: str) -> None:

@@ -13,9 +13,11 @@ import pytest
 import harness
 from adapters import Conversation, Reply, user
 from harness.benchmarks import BENCHMARKS, Benchmark, Items
+from harness.benchmarks.options import Options
 from harness.dialogue import Ask, Dialogue
 from harness.policies import POLICIES, Secret
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs
+from harness.settings import setting
 from harness.views import ItemView
 from parsers import Declaration, Level, Measure, Prediction, Status
 from parsers.actions import Action, ActionKind, ActionSpace
@@ -57,17 +59,22 @@ DECLARED = Declaration(
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class QuestionsOptions(Options):
+    order: Literal["seeded", "alphabetical"] = setting(
+        "seeded", "The order of the answers.", group="Question"
+    )
+
+
 @dataclass(frozen=True)
 class Questions(Benchmark):
     name: str = "questions"
     declared: Declaration = DECLARED
-    order: Literal["seeded", "alphabetical"] = "seeded"
-    """The order of the answers."""
 
     View = QuizView
     Detail = QuestionDetail
     protocol = "multiple-choice"
-    settable = ("order",)
+    Options = QuestionsOptions
     scorers: ClassVar = {"right": lambda said, detail: float(said.action == detail.gold)}
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
@@ -75,7 +82,7 @@ class Questions(Benchmark):
         for subject, questions in QUESTIONS.items():
             for text, answers in questions.items():
                 listed = sorted(answers)
-                if self.order == "seeded":
+                if self.options.order == "seeded":
                     random.Random(text).shuffle(listed)
                 right = Action("ABC"[listed.index(answers[0])])
                 detail = QuestionDetail(Question(text, tuple(listed)), right)
