@@ -275,7 +275,7 @@ def test_a_protocol_of_another_package_is_listed_and_asked(example: Example) -> 
     summary = example.evaluate("--model", "oracle", "--protocol", "one-question", *options)
     assert number(summary, "success") == 1.0
     config = example.manifest()
-    assert (config["history"], config["protocol_option"]) == (3, {"form_first": True})
+    assert config["protocol_option"] == {"form_first": True, "history": 3}
     assert "0 of 7 predictions read differently" in example.run("score", "run")
 
 
@@ -501,22 +501,3 @@ def test_every_run_of_a_sweep_is_tracked_by_itself(example: Example) -> None:
     for run in runs:
         events = [one["event"] for one in told if one["run"] == run]
         assert events == ["start", "point", "end"]
-
-
-@pytest.mark.parametrize("example", ["A setting"], indirect=True)
-def test_a_setting_of_another_package_is_known_everywhere(example: Example) -> None:
-    shown = example.run("run", "--help-all")
-    assert "--mood [calm|bold]" in shown
-    assert shown.index("Question:") < shown.index("--mood") < shown.index("Scoring:")
-    (example.folder / "bold.toml").write_text('mood = "bold"\n')
-    example.evaluate("--model", "oracle", "--config", "bold.toml")
-    assert example.manifest()["mood"] == "bold"
-    line = ("--model", "oracle", "-b", "sample", "--split", "dev", "--limit", "1")
-    example.run("run", *line, "--out", "calm")
-    other = example.fail("run", *line, "--mood", "bold", "--out", "calm")
-    assert 'mood: "calm" on record, "bold" now' in other
-    wild = example.fail("run", *line, "--mood", "wild", "--out", "wild")
-    assert "expected one of calm, bold, not 'wild'" in wild
-    both = example.run("report", "run", "calm")
-    assert "not ranked: the runs were not measured alike, but differ in mood" in both
-    assert "mood=bold" in " ".join(example.run("report", "run").split())

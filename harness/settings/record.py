@@ -233,11 +233,11 @@ def _identifies(setting: str, key: str) -> bool:
 
 
 def of_session(settings: Settings) -> dict[str, Any]:
-    """Return the settings that change no result and may differ between the sessions of a run, and
-    such options of the adapter."""
-    named = {name: getattr(settings, name) for name in FIELDS if SETTINGS[name].group == "Running"}
-    options = {key: one for key, one in settings.adapter_option if key in SESSION_OPTIONS}
-    return {**named, "adapter_option": options}
+    """Return the settings, and options of the adapter, that change no result and may differ
+    between the sessions of a run."""
+    running = (name for name in FIELDS if SETTINGS[name].group == "Running")
+    of_adapter = {key: one for key, one in settings.adapter_option if key in SESSION_OPTIONS}
+    return {**of_adapter, **{name: getattr(settings, name) for name in running}}
 
 
 def from_record(config: Mapping[str, Any]) -> Settings:

@@ -20,7 +20,7 @@ from harness.benchmarks.options import Options
 from harness.dialogue import Ask, Dialogue
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs
 from harness.protocols.pointing import located, numbers_of
-from harness.settings import setting
+from harness.settings import AtLeastOne, setting
 from harness.views import ItemView
 from parsers import Declaration, Level, Measure, Prediction, Status
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
@@ -92,14 +92,13 @@ class PhoneView(ItemView[str]):
 
 @dataclass(frozen=True, kw_only=True)
 class PhoneOptions(Options):
-    scale: int = setting(1, "How many pixels a screen has for one.", group="Data")
+    scale: AtLeastOne = setting(1, "How many pixels a screen has for one.", group="Data")
 
 
 @dataclass(frozen=True)
 class Phone(Benchmark):
     name: str = "phone"
     declared: Declaration = DECLARED
-
     View = PhoneView
     Detail = PhoneDetail
     protocol = "ask-the-phone"
@@ -120,10 +119,8 @@ class Phone(Benchmark):
         return self.unit(name, PhoneDetail(goal, gold, grown), parents={"app": "mail"}, goal=goal)
 
     def _screen(self, unit: object) -> Sequence[bytes]:
-        file = io.BytesIO()
-        Image.new("RGB", (WIDTH * self.options.scale, HEIGHT * self.options.scale), "white").save(
-            file, "PNG"
-        )
+        file, scale = io.BytesIO(), self.options.scale
+        Image.new("RGB", (WIDTH * scale, HEIGHT * scale), "white").save(file, "PNG")
         return [file.getvalue()]
 
 
@@ -234,9 +231,15 @@ def test_predictions_of_another_program_are_scored() -> None:
     ("words", "said"),
     [
         (("--image-policy", "none"), "'ask-the-phone' cannot be asked without pictures"),
-        (("--benchmark-option", "size=3"), "size: phone has no such option"),
+        (
+            ("--benchmark-option", "size=3"),
+            "size: phone has no such option",
+        ),
         (("--benchmark-option", "scale=big"), "--benchmark-option scale=big: "),
-        (("-b", "sample", "--benchmark-option", "scale=1"), "scale: sample has no such option"),
+        (
+            ("-b", "sample", "--benchmark-option", "scale=1"),
+            "scale: sample has no such option; known: ",
+        ),
     ],
 )
 def test_mistakes_are_a_line(words: tuple[str, ...], said: str) -> None:

@@ -60,7 +60,7 @@ DECLARED = Declaration(
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuizOptions(Options):
+class QuestionsOptions(Options):
     order: Literal["seeded", "alphabetical"] = setting(
         "seeded", "The order of the answers.", group="Question"
     )
@@ -74,7 +74,7 @@ class Questions(Benchmark):
     View = QuizView
     Detail = QuestionDetail
     protocol = "multiple-choice"
-    Options = QuizOptions
+    Options = QuestionsOptions
     scorers: ClassVar = {"right": lambda said, detail: float(said.action == detail.gold)}
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
