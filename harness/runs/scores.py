@@ -117,7 +117,9 @@ def headline_of(summary: Mapping[str, Any], measure: Measure) -> Row | None:
 
 def scores_of(summary: Mapping[str, Any], declared: Declaration, title: str) -> RunScores:
     """Return the headline scores that a summary holds, those of the main measure first."""
-    measures = [*declared.of_units, *declared.of_parents]
+    variants = {f"{m.name}.{one}" for m in declared.measures for one in declared.variants(m.name)}
+    measures = [one for one in declared.of_units if one.head or one.name not in variants]
+    measures += declared.of_parents
     measures.sort(key=lambda one: not one.main)
     found = {}
     for measure in measures:

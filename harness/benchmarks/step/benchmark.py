@@ -219,9 +219,9 @@ class StepBenchmark(Benchmark):
     def footnotes(self, *, known: bool) -> Iterator[str]:
         exact = "exactly the recorded operation and value"
         needed = "Op. F1 = 1" if self.options.step_rule == "f1" else exact
-        if self.declared.variants("operation_f1"):
-            yield f"Op. F1 variant: {self.options.f1}."
-        yield f"A step succeeds with the right element and {needed}."
+        varied = self.declared.variants("operation_f1")
+        variant = f"Op. F1 variant: {self.options.f1}. " if varied else ""
+        yield f"{variant}A step succeeds with the right element and {needed}."
         ceiling = (
             "the oracle, under this protocol and these rules."
             if known

@@ -72,7 +72,7 @@ SETTLED = (
     '"v1;policy=full","width":1268,"height":2583}],"prompt_tokens":830,"calls":["t1_a/0/round-1",'
     '"t1_a/0/round-2"],"prediction":{"status":"answered","action":{"name":"CLICK","element":"68",'
     '"point":[440.0,130.5]},"flags":["multiple"],"letter":"A"},"scores":{"element":1.0,'
-    '"operation_f1.mind2web":1.0,"operation_f1.mind2web-lc":1.0,"operation_f1.cl100k-lc":1.0,'
+    '"operation_f1":1.0,"operation_f1.mind2web":1.0,"operation_f1.mind2web-lc":1.0,"operation_f1.cl100k-lc":1.0,'
     '"operation_exact":1.0,"success":1.0,"element_in_box":1.0,"element_under":null},"usage":{'
     '"input":830,"cached":0,"cache_write":0,"output":12,"reasoning":0},"cost":0.0031,"detail":{'
     '"action_uid":"a","history":["[link]  Home -> CLICK"],"page_size":[1280,2607],"positives":1,'
@@ -163,9 +163,9 @@ COLUMNS = (
     "source prompt_tokens cost domain subdomain gold_operation task_id website action_uid "
     "page_size positives negatives none_letter same_text related short html_digest "
     "screenshot_digest gold_shown choices calls status letter element operation value action "
-    "arguments point_x point_y flags agreement element_correct operation_exact success "
-    "element_in_box element_under operation_f1.mind2web operation_f1.mind2web-lc "
-    "operation_f1.cl100k-lc input_tokens cached_tokens output_tokens"
+    "arguments point_x point_y flags agreement element_correct operation_f1 "
+    "operation_f1.mind2web operation_f1.mind2web-lc operation_f1.cl100k-lc operation_exact "
+    "success element_in_box element_under input_tokens cached_tokens output_tokens"
 )
 
 

@@ -77,7 +77,7 @@ def test_an_option_is_on_record_by_its_owner_whatever_it_is_called() -> None:
     assert config["protocol_option"] == dict(settings.protocol_option)
     assert config["adapter_option"] == {"detail": "low", "wait": 1}
     assert config["role"] == {"track": "openai:p", "track.effort": "low"}
-    assert of_session(settings)["adapter_option"] == {"ends": "x"}
+    assert of_session(settings)["ends"] == "x"
     # Nothing on record is the same as no option.
     assert "adapter_option" not in on_record(Settings(adapter_option=pairs[:1]))
 
@@ -97,18 +97,18 @@ def test_scores_are_those_of_the_summary(place: Path) -> None:
     scores = run.scores
     assert_type(scores.element.value, float | None)
     assert list(scores) == [
-        *("step_success", "element", "operation_f1", "operation_exact", "task_success")
+        *("success", "element", "operation_f1", "operation_exact", "task_success")
     ]
     headline = row(run.summary, "success")
-    assert scores.step.value == scores["step_success"].value == headline["number"]
-    assert scores.step.interval is not None
-    assert scores.step.interval.low == headline["low"]
-    assert (scores.step.n, scores.step.over) == (2, "tasks")
+    assert scores.succ.value == scores["success"].value == headline["number"]
+    assert scores.success.interval is not None
+    assert scores.success.interval.low == headline["low"]
+    assert (scores.success.n, scores.success.over) == (2, "tasks")
     table = call("score", str(run.path)).out
     assert f"{100 * (scores.element.value or 0):.1f}" in table
     shown = repr(scores).splitlines()
     assert shown[0] == f"scores of {run.path}:"
-    assert shown[1].split()[:2] == ["step_success", f"{100 * (scores.step.value or 0):.1f}"]
+    assert shown[1].split()[:2] == ["success", f"{100 * (scores.success.value or 0):.1f}"]
 
 
 def test_a_score_that_does_not_exist_is_refused_with_those_that_do(place: Path) -> None:
@@ -118,24 +118,24 @@ def test_a_score_that_does_not_exist_is_refused_with_those_that_do(place: Path) 
     with pytest.raises(KeyError, match="no score 'operation'; may be operation_f1 or"):
         scores["operation"]
     with pytest.raises(AttributeError, match="read only"):
-        scores.element = scores.step
-    assert scores.get("nothing") is None and "step" not in scores
+        scores.element = scores.success
+    assert scores.get("nothing") is None and "task" not in scores
 
 
 def test_a_score_without_a_value_says_why(place: Path) -> None:
     open_ = harness.evaluate("lexical", protocol="classify", ranker="lexical", **TASKS).scores
     assert open_.element.value is not None
-    for name in ("step_success", "operation_f1", "task_success"):
+    for name in ("success", "operation_f1", "task_success"):
         assert open_[name].value is None and open_[name].interval is None
         assert open_[name].reason.startswith("only elements were asked for")
-    assert "step_success     none, only elements" in repr(open_)
+    assert "success          none, only elements" in repr(open_)
     places = harness.evaluate("oracle", benchmark="sample-grounding", limit=2, progress="off")
     assert places.scores.declined.reason == "no item has this score"
 
 
 def test_repeats_do_not_count_as_more_tasks(place: Path) -> None:
     scores = harness.evaluate("lexical", repeats=2, image_policy="none", **TASKS).scores
-    assert (scores.task_success.n, scores.step.n) == (2, 2)
+    assert (scores.task_success.n, scores.success.n) == (2, 2)
 
 
 def test_task_success_is_withheld_until_every_task_is_complete() -> None:

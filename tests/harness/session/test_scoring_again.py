@@ -341,6 +341,6 @@ def test_scores_of_predictions_have_the_same_form() -> None:
     assert list(brief) == [
         *("predictions", "benchmark", "splits", "steps", "statuses", "scores"),
     ]
-    assert brief["scores"]["step_success"].keys() == {"value", "low", "high", "n", "over"}
+    assert brief["scores"]["success"].keys() == {"value", "low", "high", "n", "over"}
     full = json.loads(call("score", "--predictions", "p.jsonl", *ONE_TASK, "--json=full").out)
     assert full["predictions"] == "p.jsonl" and "elements_on_no_page" in full
