@@ -34,7 +34,7 @@ and factories are called with what the kind hands over:
     observers    settings, given, say                    begun, finished, close
 
 Observers have the name of the setting that asks for them. One group names
-classes that are taken as they are:
+classes that are taken unchanged:
 
     settings     a LeafSettings: becomes a base class of a run's settings
 
@@ -79,7 +79,7 @@ _BY_POSITION = (
 )
 
 PUBLISHED = False
-"""Whether the package is on PyPI; until then it is installed from a clone."""
+"""True if the package is on PyPI; until then it is installed from a clone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ class Registry(Generic[T]):
         argument: str | None = None,
         values: Mapping[str, object] = MappingProxyType({}),
     ) -> T:
-        """Return the instance that an object of a name stands for, as `make` does."""
+        """Return the instance that an object of a name represents, as `make` does."""
         made = target
         if not self.is_instance(target):
             if not callable(target):
@@ -337,7 +337,7 @@ class Registry(Generic[T]):
         return f"unknown {self.kind} '{text}'; {hint}"
 
     def near(self, text: str) -> str | None:
-        """Return what a text that is no name may have meant; see `nearest`."""
+        """Return what a text that is not a name may have meant; see `nearest`."""
         starts = [start for entry in self._entries.values() for start in entry.plain]
         return nearest(text, self.names(), starts)
 

@@ -124,7 +124,7 @@ class Exchange:
             while True:
                 self._take(self._child.receive())
         except ChildEnded as error:
-            # What it has started and is in its group goes with it.
+            # Its children in the same group end with it.
             self._child.end()
             reason = f"{self._who} {'was closed' if self._closed else f'ended: {error}'}"
         with self._lock:
@@ -140,7 +140,7 @@ class Exchange:
         with self._lock:
             _, future = self._open.pop(answer.number)
         if not future.set_running_or_notify_cancel():
-            return  # Nobody waits for a cancelled one.
+            return  # No one waits for a cancelled one.
         if answer.fatal is None:
             future.set_result(answer.result)
         else:

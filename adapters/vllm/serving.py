@@ -78,7 +78,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """The reply to this call is no longer wanted."""
+    """The reply to this call is not wanted any more."""
 
     number: int
 

@@ -151,7 +151,7 @@ def reading(where: str) -> Iterator[None]:
 class PublishedSet(Benchmark):
     """A set that is declared by fields and a function that reads its rows.
 
-    A set derives from this class first and from its family's second, so that the defaults of these
+    A set derives from this class first and from its family's second, so the defaults of these
     fields hold.
 
     Attributes:
@@ -160,7 +160,7 @@ class PublishedSet(Benchmark):
         repo, revision: the data set on the hub, and its commit (None for the newest, which goes on
             record); "" for a set that is on no hub.
         files: patterns of the files to download from there, except pictures that are downloaded
-            one by one; `{split}` stands for the name of a split.
+            one by one; `{split}` represents the name of a split.
         folders: folders and zip files with pictures, relative to the set's own folder.
         folder_type: a folder whose pictures are stored in another way.
         elsewhere: what to do for a set that is on no hub.

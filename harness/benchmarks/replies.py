@@ -1,4 +1,4 @@
-"""What another run replied about the steps before a step (`--history-from`).
+"""Another run's replies about the steps before a step (`--history-from`).
 
 Only replies and actions are taken from the run: nothing that says whether they were right.
 """

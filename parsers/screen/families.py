@@ -1,4 +1,4 @@
-"""How families of models write actions on screens: one table for reading and spelling.
+"""Forms of model families for actions on screens: one table for reading and spelling.
 
 A family has a grammar (`objects`: JSON or Python dictionaries; `calls`: functions with named
 arguments; `words`: OS-Atlas' lines; `tabs`: GELab's fields), the names of its actions, and the keys
@@ -44,7 +44,7 @@ class Family:
     Attributes:
         coordinates: meaning of its numbers, unless the adapter or the user says otherwise.
         scroll: what its words for directions name; `set` for the words of the benchmark's files,
-            None where nobody has published it: the user then has to say.
+            None where no one has published it: the user then has to say.
         opening, closing: what stands around an answer; an answer whose closing mark is missing was
             cut off.
         way: the key of a direction.
@@ -59,7 +59,7 @@ class Family:
         lead: what stands before the opening mark of an answer that has a thought.
         history: what its models are trained to see of earlier steps (`--history`); all actions,
             unless it is known.
-        fixed: fields that are written with a value of their own where an action has none.
+        fixed: fields that are written with their own value where an action has none.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Family:
     fixed: Mapping[str, str] = field(default_factory=dict)
 
     def side(self, chosen: Side | None, stored: Side) -> Side:
-        """What its words for directions name: as the user has `chosen`, else as the family does.
+        """Meaning of its words for directions: as the user has `chosen`, else as the family does.
 
         `stored` is what the benchmark's files name, for a family that uses their words.
         """

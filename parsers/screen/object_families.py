@@ -58,7 +58,7 @@ _DEVICE = (
     Said("wait", "wait"),
     *_ENDS,
 )
-"""What computer tools lack for a device: named alike for all of them."""
+"""Actions that computer tools lack for a device: named alike for all of them."""
 
 OBJECT_FAMILIES: tuple[Family, ...] = (
     Family("qwen2.5-vl", "objects", "absolute", _tool(), ("qwen2.5-vl", "qwen2.5vl"), **_SWIPES),

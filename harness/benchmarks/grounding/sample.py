@@ -98,7 +98,7 @@ class GroundingSample(GroundingSet):
 
 
 class _Window(NamedTuple):
-    """What can be clicked in a window of a screenshot, all and those that are asked about."""
+    """Clickable elements in a window of a screenshot, all and those that are asked about."""
 
     view: View
     shown: Sequence[Clickable]
