@@ -170,7 +170,7 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         return finish or Finish.STOP
 
     def _counted(self, told: object, usage: Usage | None, text: str) -> Usage | None:
-        """Return the usage of a reply; the user is told if what the server counted is none."""
+        """Return the usage of a reply; the user is informed if what the server counted is none."""
         if usage is not None and text and not usage.output:
             usage = None
         if told and usage is None:

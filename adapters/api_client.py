@@ -1,6 +1,6 @@
 """One call to a hosted model: sent, its failure judged, and sent again without what was refused.
 
-A parameter that the model refuses is left out, or sent by its other name, and the user is told
+A parameter that the model refuses is left out, or sent by its other name, and the user is informed
 once. The SDKs' own retries are off: the engine owns time.
 """
 
@@ -188,7 +188,7 @@ class ApiClient(ABC, Generic[Info]):
         return self._body(content, sent), sent
 
     def _name(self, parameter: str) -> str:
-        """Return the name by which a parameter is sent."""
+        """Return the sent name of a parameter."""
         return self.instead.get(parameter, parameter) if parameter in self._refused else parameter
 
     def _body(self, content: Json, parameters: Json) -> Json:

@@ -124,7 +124,7 @@ class Request:
     equal: str = field(default="", compare=False)
     """Hash of everything that the reply depends on: equal calls share it."""
     about: Any = field(default=None, compare=False, repr=False)
-    """What a baseline is given to answer with; models never see it."""
+    """Input of a baseline; models never see it."""
     by_protocol: frozenset[str] = frozenset()
     """Parameters of `generation` that the protocol asks for, not the user; a model that refuses
     them is asked without."""
@@ -208,7 +208,7 @@ class ModelInfo:
     """True for a server at a private address: its calls are taken to be free unless the user names
     a price, but a cost limit needs one, as gateways that bill stand there, too."""
     stand_in: StandIn = ""
-    """What answers in place of a model: a policy, or code such as a script. No server can be wrong
+    """Kind of stand-in for a model: a policy, or code such as a script. No server can be wrong
     then, and a reply is made again sooner than it is looked up."""
     price_ref: str | None = None
     """The model's name in the price sheet; None if calls are free or their price is unknown."""

@@ -1,4 +1,4 @@
-"""What names load: entry points of installed packages, and code that the user names himself.
+"""Loading by name: entry points of installed packages, and code that the user names himself.
 
 Entry points are read without `importlib.metadata`: importing that module takes longer than the rest
 of a short command. For a folder on `sys.path` it reads small text files, which are read here
@@ -206,7 +206,7 @@ def load_code(code: str) -> Any:
 
 
 def load_named(kind: str, name: str, target: str) -> object:
-    """Import what a name of a kind stands for. Raises `UnknownName`."""
+    """Import what a name of a kind represents. Raises `UnknownName`."""
     own = target == name
     module = target.partition(":")[0]
     broken = (

@@ -1,4 +1,4 @@
-"""What a server says about a failure: its message, code, parameter and wait, in whatever form.
+"""The words of a server about a failure: its message, code, parameter and wait, in whatever form.
 
 Gateways mix the forms of all providers and put them into each other, so one reader serves all. What
 a failure means is judged elsewhere (`adapters.faults`).
@@ -66,7 +66,7 @@ _REASON = re.compile(r'"reason": "(\w{1,100})"')
 def failure_of(
     status: int, body: object, headers: Mapping[str, str] = MappingProxyType({})
 ) -> Failure:
-    """Return the failure that an error status and its body tell of.
+    """Return the failure of an error status and its body.
 
     body: JSON values, or the bytes or text that came.
     """

@@ -139,7 +139,7 @@ def messages_answer(stream: Iterable[Json]) -> Json:
 def gemini_answer(stream: Iterable[Json]) -> Json:
     """Return the answer of generateContent that the chunks of streamGenerateContent make up.
 
-    The pieces stay parts of their own: a signed one must not be joined to others.
+    The pieces stay separate parts: a signed one must not be joined to others.
 
     Raises ValueError for a stream that breaks off, and for chunks of another form.
     """

@@ -264,7 +264,7 @@ class GoogleAdapter(ApiAdapter):
         return httpx2.Response(200, headers=raw.headers, content=raw.body)
 
     async def _to_stream(self, request: httpx2.Request) -> None:
-        """Ask for a stream where the server demands it: it has an address of its own, and the SDK's
+        """Ask for a stream where the server demands it: it has its own address, and the SDK's
         method for it hands out no bytes."""
         path, _, method = request.url.path.rpartition(":")
         if self._streams and method == "generateContent":

@@ -1,4 +1,4 @@
-"""What is known of Gemini models, by their names."""
+"""Facts about Gemini models, by their names."""
 
 from __future__ import annotations
 

@@ -27,20 +27,20 @@ _OTHERS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 def open_file(path: Path) -> BufferedReader:
     """Open a regular file at its first byte. Raises OSError, also for anything else."""
     if not stat.S_ISREG(path.stat().st_mode):
-        # Opening a pipe waits for somebody to write to it.
+        # Opening a pipe waits for someone to write to it.
         why = "it is a folder" if path.is_dir() else "it is a pipe or a device, not a file"
         raise OSError(errno.EINVAL, why, str(path))
     return path.open("rb")
 
 
 def file_bytes(path: Path) -> bytes:
-    """Return the content of a file as it is, such as that of a picture. Raises OSError."""
+    """Return the content of a file unchanged, such as that of a picture. Raises OSError."""
     with open_file(path) as file:
         return file.read()
 
 
 def piped_text(path: Path) -> str:
-    """Return the text of a file that is read once, which may be a pipe that somebody feeds.
+    """Return the text of a file that is read once, which may be a pipe that someone feeds.
 
     Raises OSError, also for a pipe that gives nothing or has no end, and UnicodeDecodeError.
     """
@@ -49,7 +49,7 @@ def piped_text(path: Path) -> str:
 
 def _piped(path: Path) -> bytes:
     data, ends_at = bytearray(), time.monotonic() + PIPE_S
-    # Opening it in the usual way would wait for somebody to write to it.
+    # Opening it in the usual way would wait for someone to write to it.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
         poll = select.poll()
         poll.register(pipe, select.POLLIN)

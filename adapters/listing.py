@@ -1,4 +1,4 @@
-"""What a server says of the model that it serves, in its list of models (`GET /v1/models`).
+"""A server's facts about the model that it serves, in its list of models (`GET /v1/models`).
 
 A server of the user's own may serve other weights tomorrow under the same name and address. Its
 list says some of what they are: vLLM and SGLang give the checkpoint (`root`) and the base of a LoRA
@@ -20,7 +20,7 @@ LIMIT_S = 10.0
 """Seconds that a server has to send its list."""
 FACTS = ("id", "name", "root", "parent", "version", "created", "created_at")
 WEIGHTS = ("n_params", "size")
-"""Facts that stand in an object of their own, as do some about quantisation."""
+"""Facts in an object inside, such as some about quantisation."""
 _LONGEST = 300
 _SAME_TIME_S = 2
 

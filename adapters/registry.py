@@ -76,7 +76,7 @@ _BY_POSITION = (
 )
 
 PUBLISHED = False
-"""Whether the package is on PyPI; until then it is installed from a clone."""
+"""True if the package is on PyPI; until then it is installed from a clone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ class Registry(Generic[T]):
         argument: str | None = None,
         values: Mapping[str, object] = MappingProxyType({}),
     ) -> T:
-        """Return the instance that an object of a name stands for, as `make` does."""
+        """Return the instance that an object of a name represents, as `make` does."""
         made = target
         if not self.is_instance(target):
             if not callable(target):
@@ -334,7 +334,7 @@ class Registry(Generic[T]):
         return f"unknown {self.kind} '{text}'; {hint}"
 
     def near(self, text: str) -> str | None:
-        """Return what a text that is no name may have meant; see `nearest`."""
+        """Return what a text that is not a name may have meant; see `nearest`."""
         starts = [start for entry in self._entries.values() for start in entry.plain]
         return nearest(text, self.names(), starts)
 

@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 __all__ = ["Run", "RunOptions", "__version__", "aevaluate", "evaluate", "open_run"]
 
 HELD: list[str] = []
-"""Beginnings of the names of threads that nobody waits for, although they may never end."""
+"""Beginnings of the names of threads that no one waits for, although they may never end."""
 
 
 def is_held() -> bool:

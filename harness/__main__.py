@@ -2,7 +2,7 @@
 
 The import packages have plain names, and other distributions use the same ones: installing such a
 package after ours overwrites files. So before anything is imported, this looks whether the other
-three packages are ours and lie beside this one.
+three packages are ours and lie next to this one.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def raised(error: BaseException) -> str:
 def memory_error(error: BaseException) -> str:
     """Return why an error, or what caused it, is a lack of memory or of threads; "" if it is not.
 
-    Loaders of libraries, pyarrow and asyncio wrap it in errors of their own.
+    Loaders of libraries, pyarrow and asyncio wrap it in their own errors.
     """
     left: list[BaseException] = [error]
     seen: set[int] = set()
@@ -142,7 +142,7 @@ def memory_error(error: BaseException) -> str:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """What to write instead of an unknown word: the nearest known one, else some that are known."""
+    """Suggestion for an unknown word: the nearest known one, else some that are known."""
     words = sorted(set(known))
     near = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     if not near:
@@ -155,7 +155,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def from_leaf(name: str) -> Any:
-    """Return what a name (`package.module:attribute`) stands for in a leaf, which the core imports
+    """Return what a name (`package.module:attribute`) represents in a leaf, which the core imports
     in no other way. Raises `UserError` if the leaf is not installed."""
     try:
         return load(name)

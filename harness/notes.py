@@ -1,4 +1,4 @@
-"""Notes on test data, which stand in every output that could leak it."""
+"""Notes on test data, which are in every output that could leak it."""
 
 from __future__ import annotations
 

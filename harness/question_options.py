@@ -16,14 +16,14 @@ _PICTURES = re.compile(r"(pictures|turns):([1-9][0-9]?)(?:-([1-9][0-9]?))?")
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a model is shown of the steps before the one that it is asked about.
+    """The earlier steps that a model is shown.
 
     Attributes:
         actions: number of the last steps that are shown; None shows all.
         thoughts: whether with what the model thought.
         turns: whether they are turns of the conversation, instead of lines of the question.
         pictures: least and largest number of screenshots, the present one among them. Where the
-            numbers differ, old screenshots are left out several at a time, so that the beginning
+            numbers differ, old screenshots are left out several at a time, so the beginning
             of a conversation often stays as it was and providers need not read it again.
     """
 

@@ -65,7 +65,7 @@ class StoredQuestion:
     """The question as a snapshot on disk fixed it: sent as stored, never rendered again.
 
     `first` and `second` are the messages of round 1 and of round 2 (role and parts; a part is
-    `{"type": "text", "text": ...}` or an image part). The bytes of the pictures stand in
+    `{"type": "text", "text": ...}` or an image part). The bytes of the pictures are in
     `pictures`, in the order of the image parts, which do not repeat them. `choices` are the
     candidates as listed; nothing here says which are right. `reply_prefix` is put before the reply
     of round 1 when it is sent back. `recipe` says how the pictures were made, "" when unknown.
@@ -176,7 +176,7 @@ class Earlier:
 
     @property
     def thoughts(self) -> str:
-        """What the model thought before it acted: its first reply of several, else its reasoning,
+        """The model's thoughts before it acted: its first reply of several, else its reasoning,
         else what its reply says ahead of the line of the action."""
         if len(self.said) > 1:
             return self.said[0].reply.strip()

@@ -1,4 +1,4 @@
-"""What protocols and policies are shown of a unit: a class for each sort of question.
+"""Views of a unit for protocols and policies: a class for each sort of question.
 
 A benchmark names the class that it shows (`Benchmark.View`), protocols and policies the one that
 they answer; `issubclass` says what fits what. Nothing in a view says which answer is right.
@@ -34,7 +34,7 @@ class View:
 
     @property
     def count(self) -> int:
-        """Number of candidates, from which a protocol estimates its calls."""
+        """Number of candidates, used to estimate calls."""
         return 1
 
     @property
@@ -87,7 +87,7 @@ class StepView(View):
 
 
 class LiveView(StepView):
-    """What is seen in an episode before an action."""
+    """Observation in an episode before an action."""
 
     recorded = False
 

@@ -228,7 +228,7 @@ def keyed(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source]:
         for name, value in parts.items():
             key = (key_of, _alias, _ending)[aliases](name)
             content = _plain(value)
-            # Several texts are no value.
+            # Several texts are not a value.
             several = key == "VALUE" and isinstance(value, list) and len(value) > 1
             if key not in layout.keys or content is None or several:
                 continue
@@ -260,7 +260,7 @@ _GIVING = (
 def answer_in(reply: Source, letters: Container[str]) -> Source | None:
     """Return what an object gives as the answer to a question, the last one; None without any.
 
-    Without a known key the only value that is a letter counts. A text beside a letter follows it.
+    Without a known key the only value that is a letter counts. A text next to a letter follows it.
     """
 
     def read(content: dict[str, object]) -> Source | None:

@@ -1,4 +1,4 @@
-"""Which mention a text asserts to be the answer.
+"""Choose the mention that a text asserts to be the answer.
 
 A mention counts if its own clause asserts it: in words ("the answer is B", "I choose B", "B is
 correct"), or by standing alone ("B", "B, because it is lit", "In short: B"). A clause that denies,
@@ -61,7 +61,7 @@ _PREFACING = frozenset(("in", "according", "for", "per", "under"))
 _GLOSSING = frozenset(("whose", "text", "says", "reads", "shows", "labelled", "called", "named"))
 _GLOSSING |= {"it", "the", "with"} | CONSEQUENT
 _ABOUT = frozenset(("i", "i'd", "i'm", "it", "it's", "that", "that's", "this", "or"))
-"""Words with which a clause about an assertion begins."""
+"""First words of a clause about an assertion."""
 _OTHERS = frozenset(("other", "others", "rest", "remaining"))
 _LINKING_WORDS = CONTRASTING | CONSEQUENT | {"and", "though", "please"}
 _LONGEST = 80
@@ -76,7 +76,7 @@ def concluded(
 ) -> Mention | None:
     """Return the mention that the text asserts; None if it asserts none, or several.
 
-    An assertion in words beats mentions that stand alone, and of several the one that is called
+    An assertion in words beats mentions that are alone, and of several the one that is called
     final counts. Nothing counts that the text doubts afterwards. `implied` says whether any mention
     counts that its clause does not keep from it; a denial behind one of `denying` ("No") agrees.
 
@@ -311,7 +311,7 @@ def _takes_back(tokens: Sequence[Token], first: int, last: int, denies: bool) ->
 
 
 def _is_beside(tokens: Sequence[Token], place: int, other: int) -> bool:
-    """Return True if nothing but a mention of something else stands beside a mention: "B (red
+    """Return True if nothing but a mention of something else is next to a mention: "B (red
     lamp)"."""
     first, second = sorted((place, other))
     between = [token for token in tokens[first + 1 : second] if token.word]

@@ -1,6 +1,6 @@
 """Calls of functions as actions of an action space, and actions as such calls.
 
-The function is the action, and its arguments are in the order of the space. One that stands for the
+The function is the action, and its arguments are in the order of the space. One that represents the
 element is the action's element; a point is two arguments, `x` and `y`.
 """
 

@@ -1,4 +1,4 @@
-"""Calls in a text, as functions, objects or tags, and what they stand for.
+"""Calls in a text, as functions, objects or tags, and what they represent.
 
     click('SD')  # open the menu
     {"name": "click", "arguments": {"id": "SD"}}
@@ -83,7 +83,7 @@ def read_arguments(text: str) -> tuple[Value, ...] | None:
     """Return the positional arguments that Python reads from `f(text)`; None if they are not
     literals.
 
-    A list, tuple, set or dictionary of literals is NaN: it equals nothing, and is no text.
+    A list, tuple, set or dictionary of literals is NaN: it equals nothing, and is not a text.
     A bracket inside may close the call if nothing but a comment follows.
 
     >>> read_arguments("'SD', -1  "), read_arguments("'SD') # (it"), read_arguments("id='SD'")

@@ -1,4 +1,4 @@
-"""How a sentence claims that a mention is the answer: in words, or by leaving it alone.
+"""Claims of a sentence that a mention is the answer: in words, or by leaving it alone.
 
 the answer is B · I choose B · B is correct · so B · B fits best · B: yes
 B · B, because it is lit · In short: B
@@ -61,7 +61,7 @@ _BACK = 14
 
 
 WORDS, ALONE = 2, 1
-"""How a clause asserts a mention: in words, or by leaving it alone."""
+"""Assertion of a mention by a clause: in words, or by leaving it alone."""
 
 
 def claim(tokens: Sequence[Token], place: int, first: int, last: int) -> tuple[int, int, int]:
@@ -129,7 +129,7 @@ def _may_follow(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_direct(tokens: Sequence[Token], at: int, place: int) -> bool:
-    """Return True if nothing but a noun for an option, and how sure it is, stands in between."""
+    """Return True if nothing but a noun for an option, and how sure it is, is in between."""
     return all(
         not one.word
         or one.low in NAMING

@@ -1,4 +1,4 @@
-"""What counts in an average: the rows, the parents that they belong to, and their outcomes.
+"""Contents of an average: the rows, the parents that they belong to, and their outcomes.
 
 A measure of parents, such as task success, says whether every unit of a parent succeeds. It is
 withheld while a parent is incomplete, because parents with few units are complete first.
@@ -23,7 +23,7 @@ Rule = Literal["valid", "strict", "clean"]
 """Without invalid rows, with them as failures, or over parents that have none of them."""
 Parent = Hashable
 Outcomes = Mapping[Parent, bool | None]
-"""Whether each parent succeeds; None while it is incomplete."""
+"""True if each parent succeeds; None while it is incomplete."""
 Trial = tuple[int, ScoredUnit]
 """The number of a repeat, and a unit as scored in it."""
 
@@ -59,7 +59,7 @@ class AggregationRules:
 
     @property
     def headline(self) -> Rule:
-        """How the headline treats invalid rows."""
+        """Treatment of invalid rows in the headline."""
         return "strict" if self.invalid == "fail" else "valid"
 
     def resolved(self, declared: Declaration) -> AggregationRules:

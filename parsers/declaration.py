@@ -88,14 +88,14 @@ class Declaration:
         groups: keys of results.
         clusters: the levels that intervals can take as independent, the usual one first; the
             innermost unless given.
-        shared: whether the same id stands for the same unit in every split, asked about in other
+        shared: whether the same id represents the same unit in every split, asked about in other
             words; runs on two such splits are compared unit by unit.
         kind: the kind of its units: `step`, `item`, `episode`, or one of a plugin.
         unit: the word for one unit; the kind's name unless given.
         units: the word for several; the kind's name unless given.
         actions: what can be answered; None where any action can.
         flags: those of predictions that leave measures open (`Measure.unmeasured`), with what they
-            stand for.
+            represent.
         labels: what people who look at failures usually call them, offered by the page.
         errors: measures that are error classes: of units that fail and have 1 of them.
 
@@ -192,7 +192,7 @@ class Declaration:
         return self.levels[self.rank(name)]
 
     def rank(self, level: str) -> int:
-        """Return its place among the levels, from the innermost; "" stands for that. Raises
+        """Return its place among the levels, from the innermost; "" represents that. Raises
         `KeyError`."""
         places = {one.name: place for place, one in enumerate(self.levels)}
         return places[level] if level else 0

@@ -143,7 +143,7 @@ def read_prose(shadow: str, labels: Labels) -> ElementReading:
 def read_choice(said: Source, labels: Labels) -> ElementReading:
     """Return the option that a reply to a question names: by its letter, else by its text.
 
-    A letter next to the text of another option is not read. Texts of options stand for their
+    A letter next to the text of another option is not read. Texts of options represent their
     letters where no letter is named, so they can be denied, listed and concluded with as well.
     """
     shadow = _ends_of(said.shadow[-_LONGEST_PROSE:])

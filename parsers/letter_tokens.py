@@ -77,7 +77,7 @@ class LetterTokens:
     """The tokens of a text, and what the rules ask about one of their places.
 
     long: whether letters of two characters were offered.
-    asked: whether the text answers a question, so that it does not describe an element by its name.
+    asked: whether the text answers a question, so it does not describe an element by its name.
     """
 
     text: str

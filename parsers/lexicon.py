@@ -9,7 +9,7 @@ from __future__ import annotations
 
 
 def _words(*lines: str) -> frozenset[str]:
-    """Return words; "_" stands for the blank of a phrase."""
+    """Return words; "_" represents the blank of a phrase."""
     return frozenset(word.replace("_", " ") for line in lines for word in line.split())
 
 

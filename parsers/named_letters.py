@@ -73,7 +73,7 @@ def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
     offered.
 
     A letter at the start of a line hides those of the remark behind it ("H. It is below option C"),
-    unless they are joined to it or it is struck out. A sentence about a letter is no remark.
+    unless they are joined to it or it is struck out. A sentence about a letter is not a remark.
 
     >>> names = named_letters("C is wrong, so the answer is D", lambda letter: "", long=False)
     >>> [named.letter for named in names.letters]

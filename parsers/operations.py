@@ -19,7 +19,7 @@ _ENTERED = (
     rf"(?=\s{{1,3}}(?:[\"'`\u201c\u2018\u00ab]|{_AN}?(?:\w{{1,15}}\s{{1,3}})?(?:TEXT|VALUE|STRING|QUERY)\b"
     rf"|(?:IN|INTO)\b|{_AN}(?!KEY|BUTTON|SYMBOL)\w))"
 )
-# Keys that are pressed, which is no click.
+# Keys that are pressed, which is not a click.
 _KEY_NAMES = (
     r"(?:ESC|TAB|SPACE|BACK|DEL|HOME|END\b|PAGE|ARROW|CTRL|CONTROL|ALT|SHIFT|F\d|UP\b|DOWN\b)"
 )
@@ -145,7 +145,7 @@ def value_in_action(content: str) -> str:
 
 
 def mentions_operation(text: str) -> bool:
-    """Return True if a word for an operation stands in a text, in capitals or not."""
+    """Return True if a word for an operation is in a text, in capitals or not."""
     return _WORD.search(text[-_ENOUGH_PROSE:].upper()) is not None
 
 

@@ -156,7 +156,7 @@ def disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
     """Return True if a choice text given behind the letter belongs to another option.
 
     Compared are a tag in angle brackets, a text in quotes, and the visible text of another option:
-    all of the line, of its first clause, or of what stands in brackets. Anything else behind the
+    all of the line, of its first clause, or of what is in brackets. Anything else behind the
     letter is a remark. An option without a text, as in a marked picture, cannot be contradicted.
     """
     if option >= len(options) or not options[option].strip():
@@ -253,7 +253,7 @@ def texts_as_letters(said: str, options: Sequence[str], letters: Sequence[str]) 
     pattern = re.compile(rf"(?:{'|'.join(pieces)})(?!\w|[.,]\d)", re.IGNORECASE)
 
     def lettered(found: re.Match[str]) -> str:
-        # "No, it isn't": a clause of its own.
+        # "No, it isn't": its own clause.
         text = _bare(found[0])
         end = "." if text not in named and text.endswith(",") else ""
         return f"option {named[text.rstrip(',') if end else text]}{end}"

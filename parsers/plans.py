@@ -115,7 +115,7 @@ class Part(Protocol):
 
     @property
     def call(self) -> bool:
-        """Whether it is a call: of several with other words between, the first is the next
+        """True if it is a call: of several with other words between, the first is the next
         action."""
         ...
 

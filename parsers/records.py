@@ -322,7 +322,7 @@ class StepInfo:
         domain: what kind of site that is.
         subdomain: the same, finer.
         task: the goal in words.
-        conversation: the conversation in which the task is a turn; "" where tasks stand for
+        conversation: the conversation in which the task is a turn; "" where tasks represent
             themselves.
         turn: its place in that conversation, from 0; None for tasks without one.
     """
@@ -377,7 +377,7 @@ class ScoredUnit:
 
     @property
     def lost(self) -> bool:
-        """Return True if nobody can say how it would have ended: it counts nowhere, not even as
+        """Return True if no one can say how it would have ended: it counts nowhere, not even as
         failed."""
         return self.invalid in LOST
 

@@ -66,7 +66,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _OFFERING = ("or", "nor", "/", "")
-"""What offers the box behind it beside the one before."""
+"""What offers the box behind it next to the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ def open_reply(text: str, finish: str, *, boxes: bool = False) -> Reply | Nothin
 
 
 def _without_latex(text: str) -> tuple[str, str]:
-    r"""Return a text without the frame of a `\boxed{...}` of several parts, and what stands in the
+    r"""Return a text without the frame of a `\boxed{...}` of several parts, and what is in the
     only box there is."""
     pieces, done, inside = [], 0, set()
     openings = list(_LATEX_BOX.finditer(text))
@@ -300,7 +300,7 @@ def _without_latex(text: str) -> tuple[str, str]:
 
 
 def _unquoted(text: str) -> str:
-    """Return the text that a reply is as a JSON text with escapes; any other as it is."""
+    """Return the text that a reply is as a JSON text with escapes; any other unchanged."""
     plain = text.strip()
     if len(plain) > 1 and plain[0] == plain[-1] == '"' and "\\" in plain:
         try:

@@ -1,4 +1,4 @@
-"""Find the thoughts of a reply: between tags, or in channels of their own."""
+"""Find the thoughts of a reply: between tags, or in their own channels."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def _unfinished(label: str, run: Run) -> str:
 
 
 def is_begun(path: Path) -> bool:
-    """Return True if a run has something on record; also for what is no run, which others
+    """Return True if a run has something on record; also for what is not a run, which others
     report."""
     return not (path / "manifest.json").is_file() or manifest_before(path) is not None
 

@@ -24,7 +24,7 @@ FORMATS = ("text", "markdown", "csv", "latex", "json", "html", "parquet")
 def _with_folders(
     context: click.Context, parameter: click.Parameter, named: tuple[Path, ...]
 ) -> tuple[Path, ...]:
-    """Replace every folder that is no run by the runs below it, shards left out.
+    """Replace every folder that is not a run by the runs below it, shards left out.
 
     `context.meta[FOLDERS]` has the folders where nothing else was named.
     """
@@ -61,7 +61,7 @@ RUNS = click.argument(
     type=click.Path(path_type=Path),
     callback=_with_folders,
 )
-"""Runs by their directories; a folder stands for all runs below it."""
+"""Runs by their directories; a folder represents all runs below it."""
 RUN = click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 AVERAGE = click.option(
     "--average",

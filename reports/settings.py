@@ -113,7 +113,7 @@ def attrs_of(runs: dict[str, Run]) -> dict[Hashable, Any]:
 
 
 MODEL_NAMES = ("name", "model")
-"""What a manifest calls a model; settings have it as `model`."""
+"""A manifest's name of a model; settings have it as `model`."""
 
 
 def settings_of(manifest: Manifest) -> dict[str, Setting]:

@@ -18,7 +18,7 @@ from reports.grid import Field, Style
 from reports.grid import interval as interval_fields
 
 AMOUNTS = {"tokens": "tokens out", "latency": "s", "price": "$"}
-"""What is counted, by the first word of its columns, with its unit for readers. The price is that
+"""Counted amounts, by the first word of their columns, with units for readers. The price is that
 of the work: what replies from the response cache would have cost is part of it."""
 SUCCESS_NOTE = (
     "/success: tokens of replies (thoughts included), seconds and dollars of everything answered "
@@ -32,7 +32,7 @@ STYLES: Mapping[str, NumberStyle] = {"tokens": "number", "latency": "seconds", "
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """What the answered units of a run took, one after another.
+    """Costs of the answered units of a run, one after another.
 
     asked: their rows.
     keys: unit and repeat.
@@ -41,7 +41,7 @@ class Worked:
     groups: the cluster of each.
     amounts: by the names of `AMOUNTS`; None is unknown.
     bills: what the run itself paid for each, in US dollars.
-    unpriced: whether nobody bills the model and no price was given.
+    unpriced: whether no one bills the model and no price was given.
     """
 
     asked: pd.DataFrame

@@ -55,7 +55,7 @@ _LOST = {ENVIRONMENT_ERROR: "environment failed", SCORING_ERROR: "the scorer fai
 
 
 def kind_of(status: str) -> str:
-    """Return the kind of outcome that a status stands for."""
+    """Return the kind of outcome that a status represents."""
     if status in PARSE_FAILURES:
         return "unreadable"
     return {

@@ -26,7 +26,7 @@ from reports.names import main_column, measured_name, name_of, partly_measured
 from reports.settings import attrs_of, unranked
 
 QUARTILES = ("median", "lower", "upper")
-"""What columns of a measure without an average hold."""
+"""Columns of a measure without an average."""
 _KINDS: dict[str, Kind] = {"": "float64", "_low": "float64", "_high": "float64"}
 _KINDS |= {"_method": "str", "_few": "boolean"}
 
@@ -104,7 +104,7 @@ def main_table(
     read.
 
     `attrs` of the frame:
-    constants, differences: settings that the runs share, and those in which they differ.
+    constants, differences: settings that the runs share, and those that differ.
     given: scoring rules passed here, which replace those of the runs.
     runs: facts about each run, see `reports.frames.runs.FACTS`.
     variants: by run, the variant of the measure that has several; "" for none.
@@ -133,7 +133,7 @@ def by_table(
     Several of them, separated by commas, group by their combinations.
 
     Measures of parents, such as task success, are given only for keys whose groups hold parents
-    whole. With `common`, only rows count for which all runs have an outcome. With `spending`,
+    whole. With `common`, only rows count where all runs have an outcome. With `spending`,
     `attrs["spending"]` has what a success takes in each run, for which its calls are read.
     `details` says whether tables for readers show all settings and both lines of a group. Raises
     `RunError` as `main_table`, for a key that a run does not have, and if no row is common.

@@ -1,4 +1,4 @@
-"""How a provider takes requests in batches, and gives their results.
+"""Contract of a provider that takes requests in batches.
 
 Everything here is asked once and raises as an adapter does: `Fault` for what may pass, `Fatal` for
 what will not. A request has the body that `ask` would send; a result is read as the reply that

@@ -1,4 +1,4 @@
-"""How many rows of a batch fit into a device's memory."""
+"""Number of rows of a batch that fit into a device's memory."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ class Child:
         """Kill the process and close its pipes, which no thread may be using. May be repeated."""
         self.end()
         for stream in (self._in, self._out, self._errors):
-            with suppress(OSError):  # What was not sent yet has nowhere to go.
+            with suppress(OSError):  # Unsent questions have nowhere to go.
                 stream.close()
 
     def _ended(self) -> ChildEnded:

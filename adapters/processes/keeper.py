@@ -75,7 +75,7 @@ class Program:
         try:
             self.ended = str(self._keeper.receive())
         except ChildEnded as error:
-            # What it has started and is in its group goes with it.
+            # Its children in the same group end with it.
             self._keeper.end()
             self.ended = f"its keeper ended: {error}"
         self._over.set()

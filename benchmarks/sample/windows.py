@@ -201,7 +201,7 @@ def outer(shown: Sequence[Clickable]) -> list[Clickable]:
 
 
 def hash_of(*parts: str) -> int:
-    """Return the number by which the samples choose, the same on every machine."""
+    """Return the number that decides what samples choose, the same on every machine."""
     return int.from_bytes(hashlib.sha256("/".join(parts).encode()).digest()[:8], "big")
 
 

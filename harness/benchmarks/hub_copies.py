@@ -5,7 +5,7 @@
 
 The rows of a split are streamed once, to a parquet file in the user's cache; without a network, a
 copy is all that is needed. `datasets` knows how the files of a data set become rows, whatever their
-format. A data set is somebody else's: only files of the same commit are followed, and never paths
+format. A data set is someone else's: only files of the same commit are followed, and never paths
 of this machine.
 """
 

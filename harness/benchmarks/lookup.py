@@ -18,7 +18,7 @@ def step_data(
     """Page and encoded screenshot of steps, from the data that a manifest's `dataset` names.
 
     In the order of the data, which reads each row group once; then the steps that it no longer
-    has. The caller compares digests. Raises `DataGone` if the data is no longer available.
+    has. The caller compares digests. Raises `DataGone` if the data is not available any more.
     """
     data, splits = _same_data(dataset), dataset.get("splits_asked")
     given = sorted(dataset.get("options", {}).items())

@@ -1,4 +1,4 @@
-"""What a run shows of the units of its benchmark."""
+"""Settings of a run that decide how its units are shown."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shows:
-    """What is shown of units may depend on this, and on nothing else beside the data.
+    """All that the view of a unit may depend on, apart from the data.
 
     Attributes:
         settings: the completed settings of the run.
         options: those of its benchmark.
         protocol: how is asked.
         pictures: which pictures a screenshot gives.
-        info: the model under test; None where nobody is asked.
+        info: the model under test; None where no one is asked.
         blind: whether a policy answers that sees no pictures.
         ranks: the ranks of elements, None unless a ranker is used.
         replies: what another run replied, None unless `history_from` names one.
@@ -66,11 +66,11 @@ class Shows:
 
     @property
     def rule(self) -> ImageRule | None:
-        """What the model's provider does to pictures; None if unknown."""
+        """Treatment of pictures by the model's provider; None if unknown."""
         return self.info.image_rule if self.info else None
 
     def vote(self, same: Any) -> Vote | None:
-        """How the samples of a dialogue are counted, None for one sample.
+        """The vote over samples of a dialogue, None for one sample.
 
         same: whether two predictions are the same answer.
         """

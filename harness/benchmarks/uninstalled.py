@@ -15,7 +15,7 @@ from parsers.mind2web import MIND2WEB
 
 
 def uninstalled(name: str, declaration: Declaration) -> Benchmark:
-    """Return what stands for a benchmark whose package is missing.
+    """Return what represents a benchmark whose package is missing.
 
     Steps with Mind2Web's measures are scored all the same.
     """

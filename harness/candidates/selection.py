@@ -183,7 +183,7 @@ def everything(row: Row, page: Page, options: CandidateOptions = USUAL) -> Chose
 def check_distractors(negatives: Iterable[int], distractors: int) -> None:
     """Raise `DataError` if no row has that many negatives.
 
-    negatives: their number in each row. Stops at the first row that has enough, so that usually a
+    negatives: their number in each row. Stops at the first row that has enough, so usually a
     single row is read.
     """
     most = -1

@@ -175,7 +175,7 @@ def _right(source: Benchmark, record: Unit[Any]) -> str:
 
 
 def _ended(record: Unit[Any]) -> str:
-    """Say how a unit ended: the action that was answered, what was read beside it, its scores."""
+    """Say how a unit ended: the action that was answered, what was read next to it, its scores."""
     said = record.prediction
     if said is None:
         return record.invalid or "not answered"

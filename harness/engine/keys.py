@@ -55,7 +55,7 @@ def request_key(
 
 
 class Answerer:
-    """Who answers the calls of a lane, as far as that is known.
+    """Known facts about the models behind a lane.
 
     reuses: whether replies of other runs may answer them.
     listed: what the server's list of models says of this one.

@@ -1,6 +1,6 @@
 """Judging finished units: other models are asked about what an agent did, after it has ended.
 
-A judgement is a run of its own, whose units are trajectories, in `RUN/judgments/NAME/`.
+A judgement is a separate run, whose units are trajectories, in `RUN/judgments/NAME/`.
 """
 
 from __future__ import annotations

@@ -29,10 +29,10 @@ SHARED = ("max_cost", "prices", "cache", "cache_dir", "timeout_s", "attempts", "
 
 
 class Judging(SessionObserver):
-    """Has the finished units of a run judged, by each judge in a session with a run of its own.
+    """Has the finished units of a run judged, by each judge in a session with its own run.
 
     The sessions are side by side with the judged one in its event loop, and are stopped along with
-    it. A judgement that fails is reported at the end and leaves the judged run as it is.
+    it. A judgement that fails is reported at the end and leaves the judged run unchanged.
     """
 
     def __init__(

@@ -145,7 +145,7 @@ class Judgment(Benchmark):
                 )
 
     def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Ready[Any]]:
-        """Prepare the units that ended, in the order in which they did.
+        """Prepare the units that ended, in the order that they did.
 
         Raises `UserError` for one whose calls cannot be read.
         """

@@ -50,7 +50,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """What an agent did for a unit.
+    """An agent's actions for a unit.
 
     Attributes:
         goal: the task in words, or what was asked.

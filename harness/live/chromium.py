@@ -159,7 +159,7 @@ def running(
 ) -> Iterator[Browser]:
     """Start a browser that can reach `hosts` and no other.
 
-    `scrollbars`: True to show them; Playwright hides them if nobody sees the window.
+    `scrollbars`: True to show them; Playwright hides them if no one sees the window.
 
     Raises:
         UserError: it does not start.

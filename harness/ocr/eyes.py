@@ -1,4 +1,4 @@
-"""What a policy reads on the pictures of a unit, in pixels of its page."""
+"""Texts on the pictures of a unit, in pixels of its page."""
 
 from __future__ import annotations
 

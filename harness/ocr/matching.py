@@ -92,7 +92,7 @@ def answer(question: str, lines: Sequence[Line], fits: Callable[[str], bool] = b
 
     A line `Opening hours: 9 to 5` answers with what follows its colon, any other with the line
     nearest to its right, or else below. A question for a heading gets the tallest line; one that
-    quotes two lines what stands beside the first and below the second; one that quotes a line what
+    quotes two lines what is next to the first and below the second; one that quotes a line what
     is next to it. `fits` says which lines may be next to one.
     """
     quoted = [one.text for one in phrases(question, ()) if one.kind == "quoted"]

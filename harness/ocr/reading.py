@@ -21,7 +21,7 @@ Found = tuple[str, float, float, float, float]
 TILE = 2_000, 1_000
 """Widest and tallest part that is read at once, in pixels: rapidocr shrinks what is larger."""
 OVERLAP = 100
-"""Pixels that tiles share, so that each line is whole in one of them."""
+"""Pixels that tiles share, so each line is whole in one of them."""
 SURE = 0.5
 """Least confidence of a line."""
 PARAMETERS = {

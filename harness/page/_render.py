@@ -103,7 +103,7 @@ def _decoded(match: re.Match[str]) -> str:
     if name[0] != "#":
         return _NAMED[name]
     code = int(name[1:])
-    # Not a valid character: leave it as it is.
+    # Not a valid character: leave it unchanged.
     return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else match[0]
 
 

@@ -1,4 +1,4 @@
-"""How pages are shown: the picture policy that a user chooses, and the recipe of each picture.
+"""Pictures of pages: the picture policy that a user chooses, and the recipe of each picture.
 
 A policy names the part of the page that a model sees, and its size:
 

@@ -39,7 +39,7 @@ class Secret:
 
 
 class About(NamedTuple):
-    """What a policy is given of a call (`Ask.about`), and a model never.
+    """A policy's view of a call (`Ask.about`), and a model never.
 
     view: what it is asked about.
     secret: None unless the policy declares `needs_gold`.

@@ -97,7 +97,7 @@ class AutoWebGLM(PromptedProtocol):
     schema = SCHEMA
 
     def dialogue(self, view: StepView) -> Dialogue:
-        """Ask for a command. Raises ValueError if there are no choices."""
+        """Ask for a command. Raises ValueError without choices."""
         step, choices = view.step, view.choices
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")

@@ -28,7 +28,7 @@ class Classify(StepProtocol):
     )
 
     def dialogue(self, view: StepView) -> Dialogue:
-        """Answer without a call. Raises ValueError if there are no choices."""
+        """Answer without a call. Raises ValueError without choices."""
         step, choices = view.step, view.choices
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")

@@ -156,7 +156,7 @@ class AskingProtocol(ABC):
 
     @property
     def history_shown(self) -> History:
-        """What it shows of earlier steps: its field `history`, all actions if it has none."""
+        """The earlier steps shown: its field `history`, all actions if it has none."""
         return History.parse(getattr(self, "history", None))
 
     @property

@@ -107,7 +107,7 @@ class Coordinates(PromptedProtocol):
     coordinates: Convention | None = None
     """Meaning of the model's numbers; None, for policies, takes the convention of the form."""
     history: int | str | None = None
-    """What is shown of earlier steps (`History`); None: all actions. SeeClick's form shows at most
+    """The earlier steps shown (`History`); None: all actions. SeeClick's form shows at most
     four."""
     max_tokens: tuple[int, ...] = ()
     """Token limit of the reply."""

@@ -84,7 +84,7 @@ class TwoRounds(PromptedProtocol):
     none: NoneRule = "last"
     """Position of the None option, if there is one."""
     history: int | str | None = None
-    """What is shown of earlier steps (`History`); None: all actions."""
+    """The earlier steps shown (`History`); None: all actions."""
     max_tokens: tuple[int, ...] = ()
     """Token limits of the replies by round, the last one for all later rounds."""
     first_of_many: bool = False
@@ -130,7 +130,7 @@ class TwoRounds(PromptedProtocol):
         return _lettered(count, self.none)
 
     def dialogue(self, view: StepView) -> Dialogue:
-        """Describe, then choose. Raises ValueError if there are no choices."""
+        """Describe, then choose. Raises ValueError without choices."""
         step, choices = view.step, view.choices
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
@@ -236,7 +236,7 @@ def first_messages(
 
 
 def _reply(memory: History, step: Earlier) -> str:
-    """What the model says in an earlier turn: what it thought, where shown, or its action."""
+    """The model's text in an earlier turn: its thoughts, where shown, or its action."""
     return (step.thoughts if memory.thoughts else "") or step.words
 
 

@@ -75,7 +75,7 @@ class SeeActAnnotation(SeeActChoice):
         return f"{super().candidate_description(source, top_k)}, annotated"
 
     def dialogue(self, view: StepView) -> Dialogue:
-        """Ask about the batches. Raises ValueError if there are no choices.
+        """Ask about the batches. Raises ValueError without choices.
 
         If none of the candidates can be marked, the answer is none and nothing is asked.
         """

@@ -215,7 +215,7 @@ class SeeActAttributes(PromptedProtocol):
     """Describe the next action, then its element, which is matched with the page."""
 
     history: int | str | None = None
-    """What is shown of earlier steps (`History`); None: all actions."""
+    """The earlier steps shown (`History`); None: all actions."""
     max_tokens: tuple[int, ...] = ()
     """Token limits of the replies by round, the last one for all later rounds."""
     order: Order = "picture-first"
@@ -236,7 +236,7 @@ class SeeActAttributes(PromptedProtocol):
     schema = SCHEMA
 
     def dialogue(self, view: StepView) -> Dialogue:
-        """Describe the action, then the element. Raises ValueError when there are no choices."""
+        """Describe the action, then the element. Raises ValueError without choices."""
         step, choices = view.step, view.choices
         if not choices:
             raise ValueError(f"step {step.step_id} has no candidates to match with")

@@ -52,7 +52,7 @@ class SeeActChoice(PromptedProtocol):
     """True if all batches are asked and several winners then form a last batch, whose answer
     counts."""
     history: int | str | None = None
-    """What is shown of earlier steps (`History`); None: all actions."""
+    """The earlier steps shown (`History`); None: all actions."""
     max_tokens: tuple[int, ...] = ()
     """Token limits of the replies by round, the last one for all later rounds."""
     first_of_many: bool = False
@@ -92,7 +92,7 @@ class SeeActChoice(PromptedProtocol):
         return f"ranker top-{top_k}, {counted}{otherwise}"
 
     def dialogue(self, view: StepView) -> Dialogue:
-        """Ask about the batches. Raises ValueError if there are no choices."""
+        """Ask about the batches. Raises ValueError without choices."""
         step, choices = view.step, view.choices
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
@@ -151,7 +151,7 @@ class SeeActChoice(PromptedProtocol):
         return Lettering(letters_of(group), letter(len(group.choices)))
 
     def _description(self, group: Group, position: int | None) -> str:
-        """What the first reply says of the element at `position`; None: it is in another batch."""
+        """The first reply's words about the element at `position`; None: it is in another batch."""
         return "nothing here" if position is None else group.choices[position].text
 
     def _pictures(self, scene: Scene, group: Group) -> tuple[Picture, ...]:

@@ -5,7 +5,7 @@ names in braces; an unknown one is an error that names file and key: a typo neve
 model. Braces around anything but a lower-case name are left alone (a prompt may show JSON).
 
 The functions at the end write what a prompt shows of earlier steps (`--history`): lines, thoughts,
-pictures, or turns of their own.
+pictures, or their own turns.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ Same = Callable[[Prediction, Prediction], bool]
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """How samples of a dialogue are counted.
+    """The vote over samples of a dialogue.
 
     Attributes:
         samples: number of samples.
@@ -60,7 +60,7 @@ def elected(predictions: Sequence[Prediction], vote: Vote) -> Prediction:
 def _sampled(dialogue: Dialogue, number: int, samples: int) -> Generator[Asks, Replies, Prediction]:
     """Hold a dialogue as the sample of a number.
 
-    Samples that it draws itself keep numbers of their own.
+    Samples that it draws itself keep their own numbers.
     """
 
     def named(call: Call) -> Call:

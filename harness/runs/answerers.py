@@ -1,4 +1,4 @@
-"""Who answered a run: what servers said of the models behind them, and where that changed."""
+"""The models behind a run, as servers describe them, and where that changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 from harness.printing import printable
 
 Facts = Mapping[str, str]
-"""What is known of a model: its name in replies, and what its server's list of models says."""
+"""Known facts about a model: its name in replies, and what its server's list of models says."""
 REPLY = "reply"
 """The name of the first of these facts."""
 _LONGEST = 80
@@ -21,7 +21,7 @@ def with_facts(known: Sequence[Facts], said: Facts, *, again: bool) -> tuple[Fac
     """Return what is known of the models that answered a role, the last one now as `said`.
 
     There is a further entry if that is another model; one that is known from before is added only
-    if it may stand there `again`.
+    if it may be there `again`.
     """
     last = known[-1] if known else {}
     listed = said.keys() - {REPLY}
@@ -52,7 +52,7 @@ def _shown(facts: Facts, name: str) -> str:
 
 
 def _differing(before: Facts, now: Facts) -> list[str]:
-    """Return the facts in which two models differ; what is not known of one is no difference."""
+    """Return the facts where two models differ; what is not known of one is not a difference."""
     names = before.keys() & now.keys()
     if all(facts.keys() - {REPLY} for facts in (before, now)):
         names |= (before.keys() ^ now.keys()) - _MAY_LACK

@@ -238,7 +238,7 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
 def built_aside(target: Path, *, replaces: bool = False) -> Iterator[Path]:
     """Yield a folder to fill, and move it to `target` when the block has ended well.
 
-    It lies next to `target`, and has its name. A process that is killed leaves `target` as it was,
+    It lies next to `target`, and has its name. A process that is killed leaves `target` unchanged,
     and what it wrote is removed by the next one. `target` is missing or an empty folder; with
     `replaces`, each file takes the place of the one of its name, and others stay.
 

@@ -140,7 +140,7 @@ class Manifest(Setup):
 
     @property
     def paid_before(self) -> str | None:
-        """How much of the run's cost another run has paid, in words; None if nothing."""
+        """Part of the run's cost that another run has paid, in words; None if nothing."""
         redone = self.redone
         if redone is None or not redone.cost:
             return None

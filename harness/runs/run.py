@@ -75,7 +75,7 @@ class Run:
 
     Attributes:
         tolerant: whether lines that cannot be read are left out instead of raising `RunError`.
-        damaged: why `steps.parquet` was not read, set by the reader; None if it was or nobody
+        damaged: why `steps.parquet` was not read, set by the reader; None if it was or no one
             did.
     """
 
@@ -162,7 +162,7 @@ class Run:
         config = self.manifest.config
         factors = [self.manifest.dataset.get("rows", 0)]
         factors += [config.get(name, 1) for name in ("repeats", "shuffles")]
-        # A manifest of somebody else's may hold anything.
+        # A manifest of someone else's may hold anything.
         rows = math.prod(factors) if all(isinstance(one, int) for one in factors) else 0
         done = sum(record.settled or record.invalid is not None for record in records)
         total = f" of {max(len(records), rows):,}" if not config.get("shard") else ""

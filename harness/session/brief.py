@@ -1,4 +1,4 @@
-"""The result of a run in a few lines, for somebody who has read nothing else."""
+"""The result of a run in a few lines, for a first reader."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _mean_over(measure: Measure, declared: Declaration) -> str:
 
 
 def _left_out(records: Records, total: Results) -> Iterator[str]:
-    """What was not scored, and what was scored as wrong since it could not be read."""
+    """Units that were not scored, and those scored as wrong since they could not be read."""
     counts, declared, parts = total.counts, total.declared, []
     if counts.n_invalid:
         why = ", ".join(

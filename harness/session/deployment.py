@@ -1,4 +1,4 @@
-"""Whether units end without an answer because of the deployment rather than the model.
+"""Check whether units end without an answer because of the deployment rather than the model.
 
 A wrong deployment (an output limit that does not fit, a server with too small a context, a filter)
 fails every unit alike, and the score would be 0 without a word. Such units are not settled as long
@@ -209,7 +209,7 @@ _LESS = "send less: smaller or no pictures (--image-policy full:pixels=N), a sho
 
 
 def _remedy(plan: Plan, status: Status, sizes: Sizes) -> str:
-    """Say what to change so that units get an answer."""
+    """Say what to change so units get an answer."""
     limits = limits_of(plan.settings)
     if sizes.of_reply:
         room = (sizes.limit or 0) - (sizes.prompt or 0)

@@ -40,7 +40,7 @@ def evaluate(model: str | Adapter | Policy, **settings: Unpack[RunOptions]) -> R
             `split="test_task"`), with the same defaults; `RunOptions` lists and types them.
             `benchmark` and `protocol` also take objects: a benchmark is identified by its name,
             class, fields and data, a protocol by its name, class and fields. `track` takes a
-            name, a tracker of your own, or a list of both.
+            name, your own tracker, or a list of both.
 
     Returns:
         The run, complete or not (`run.complete`). Steps whose calls failed are left unsettled, and
@@ -53,7 +53,7 @@ def evaluate(model: str | Adapter | Policy, **settings: Unpack[RunOptions]) -> R
         KeyboardInterrupt: after calls in flight have ended; everything answered is kept. A second
             interrupt does not wait for them.
 
-    It runs in a thread of its own, so that it can be called where an event loop is running, such as
+    It runs in its own thread, so it can be called where an event loop is running, such as
     in a notebook.
     """
     stop = _Stop()

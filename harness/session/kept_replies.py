@@ -1,4 +1,4 @@
-"""What other runs have kept of the replies that a new run is about to ask for."""
+"""Kept replies of other runs that a new run is about to ask for."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Followed:
     """The end of a session that belongs to another one, such as a judgement."""
 
     line: str
-    """What the user is told."""
+    """Messages for the user."""
     complete: bool = False
     stopped: str | None = None
     """As of `Finished`."""

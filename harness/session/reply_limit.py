@@ -1,4 +1,4 @@
-"""Whether the token limit of replies is enough.
+"""Check whether the token limit of replies is enough.
 
 A model that thinks spends the same limit on its thoughts. If they use it up, there is no answer,
 and every such step scores 0 as if the model had been wrong.
@@ -24,7 +24,7 @@ from parsers.thinking import ends_in_thought, without_thinking
 FIRST_STEPS = 20
 """Steps before anything is said about their share."""
 SHARE = 0.1
-"""Share of steps without a usable reply above which the user is told about the limit."""
+"""Share of steps without a usable reply above which the user is informed about the limit."""
 _QUOTED = 200
 
 

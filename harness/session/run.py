@@ -90,12 +90,12 @@ async def _carry_out(plan: Plan, observer: SessionObserver) -> Finished:
 
 @dataclass(frozen=True)
 class _Asked:
-    """How the asking of a session ended."""
+    """End of the calls of a session."""
 
     stopped: Stopped | None
     """Why it ended before the last dialogue."""
     waiting: str
-    """What the run waits for; "" if for nothing."""
+    """Reason why the run waits; "" if it does not."""
     pictures: PictureStats
 
 

@@ -1,6 +1,6 @@
 """From the lines of a run to its numbers: what the table shows and `summary.json` keeps.
 
-Everything here is computed from step records alone, so that it can be computed again.
+Everything here is computed from step records alone, so it can be computed again.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def several(
     matrix = read_matrix(given, content or {}, f"--config {config}" if config else "command line")
     cells, max_cost = matrix.cells, matrix.max_cost
     folder = matrix.out or SWEEPS / _name(given, content, config)
-    if content is None and len(cells) == 1:  # The progress of a run that is no part of a sweep.
+    if content is None and len(cells) == 1:  # The progress of a run that is not a part of a sweep.
         folder = RUNS
         out = str(matrix.out) if matrix.out else None
         cells = [replace(one, settings=replace(one.settings, out=out)) for one in cells]

@@ -40,7 +40,7 @@ def estimate_grid(cells: Sequence[Planned]) -> Grid:
 
 
 def _dollars(cells: Sequence[Planned], case: str) -> str:
-    """Return what cells cost together; a model that nobody bills costs nothing."""
+    """Return what cells cost together; a model that no one bills costs nothing."""
     costs = [one.estimate.cases[case].cost if one.spends and one.estimate else 0.0 for one in cells]
     known = [cost for cost in costs if cost is not None]
     if not known:

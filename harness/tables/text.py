@@ -29,7 +29,7 @@ DEEPEST = 6
 BLANK = "\ue000"
 """A blank at which rich neither wraps nor strips; `clean` removes it from texts."""
 LAYOUTS = ((False, 24, 2), (True, 24, 2), (True, 12, 1))
-"""Whether intervals are below their values, how far texts are wrapped, blanks between columns."""
+"""Layout: intervals below their values, width of wrapped texts, blanks between columns."""
 
 
 def text(grids: Sequence[Grid], width: int | None = None, *, note: str = TEST_DATA_NOTE) -> str:

@@ -80,7 +80,7 @@ class Feed(threading.Thread):
     tracked: the tracker's name, for messages.
     notice: prints a line for the user; called from the tracker's thread.
     end_s: how long the end of a session may wait for it, in seconds. Points that it has not taken
-        after half of that are left out, so that the result still gets through.
+        after half of that are left out, so the result still gets through.
     """
 
     def __init__(

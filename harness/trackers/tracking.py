@@ -43,7 +43,7 @@ class Tracking(SessionObserver):
     ) -> None:
         """Open the trackers that `settings.track` names; nothing is sent yet.
 
-        `given` has trackers of the caller, by the name that stands for them in `settings.track`;
+        `given` has trackers of the caller, by the name that represents them in `settings.track`;
         `say` prints a line for the user. Raises `UserError` as `open_trackers`.
         """
         trackers = open_trackers(settings.track, given)

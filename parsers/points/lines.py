@@ -94,7 +94,7 @@ _PLACE_LABEL = re.compile(
 )
 _BULLET = re.compile(r"[ \t]{0,8}[-*\u2022][ \t]+")
 _NO_PLACE = frozenset(("size", "resolution", "width", "dimensions", "example", "format"))
-"""Words of a label before numbers that are no place."""
+"""Words of a label before numbers that are not a place."""
 _POINT_FIELD = re.compile(
     r"^[^\w\n]{0,6}(?:[\w ]{1,20}:\s?)?point\s{0,3}:([^\n]{0,100})", re.IGNORECASE | re.MULTILINE
 )

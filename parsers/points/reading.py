@@ -118,7 +118,7 @@ def read_point(
 
     parts = [answer for answer in answers if not _operation(answer, form).several] or answers
     if place_only:
-        # Moving the pointer somewhere is no answer where something is clicked later.
+        # Moving the pointer somewhere is not an answer where something is clicked later.
         parts = [one for one in parts if one.action != "HOVER"] or parts
     fullest = max(map(fullness, parts), default=0)
     answer, flags = choose_answer(

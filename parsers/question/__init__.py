@@ -21,7 +21,7 @@ class Earlier:
     Attributes:
         prompt: the text that was sent.
         pictures: number of pictures that were shown with it.
-        reply: what stands there as the reply; None for the model's own, which it is asked for.
+        reply: what is there as the reply; None for the model's own, which it is asked for.
     """
 
     prompt: str
@@ -31,7 +31,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a model is shown of a question.
+    """A model's view of a question.
 
     Attributes:
         prompt: the text that is sent.
@@ -90,7 +90,7 @@ class Right:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionDetail:
-    """What only questions have."""
+    """Detail of a question."""
 
     asked: Asked
     gold: Right

@@ -19,7 +19,7 @@ Point = tuple[float, float]
 Edges = tuple[float, float, float, float]
 """Left, top, right and bottom in pixels."""
 Side = Literal["content", "finger"]
-"""What the direction of a scroll names: where the view goes, or the finger."""
+"""Meaning of the direction of a scroll: where the view goes, or the finger."""
 
 DIRECTIONS = ("up", "down", "left", "right")
 OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
@@ -73,7 +73,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a protocol may show of a step.
+    """A protocol's view of a step.
 
     goal: the task of the episode.
     instruction: this step's sentence; "" where none is recorded.
@@ -155,7 +155,7 @@ def with_box(action: Action, box: Edges) -> Action:
 
 
 def several(actions: Sequence[Action]) -> Action:
-    """Return actions that are done one after the other as one; a single one as it is.
+    """Return actions that are done one after the other as one; a single one unchanged.
 
     >>> parts(several([Action("back"), Action("click", point=(1.0, 2.0))]))[1].point
     (1.0, 2.0)
@@ -248,7 +248,7 @@ def to_object(action: Action, size: tuple[int, int]) -> dict[str, Any]:
 
 
 def from_object(written: Mapping[str, Any], size: tuple[float, float]) -> Action:
-    """Read what `to_object` writes; `size` (1, 1) keeps the numbers as they are.
+    """Read what `to_object` writes; `size` (1, 1) keeps the numbers unchanged.
 
     Raises ValueError, with what is wrong, for anything else.
     """

@@ -30,7 +30,7 @@ from parsers.screen.verdicts import (
 
 def qwen(*, any_swipe: bool = False) -> Judge:
     """The finger's way of a gesture is compared with the stored word, which names the content's.
-    A form that writes the word alone is compared as it is."""
+    A form that writes the word alone is compared unchanged."""
 
     def judge(said: Action | None, gold: Action, answers: Answers, size: Size) -> Verdict:
         pointed = gold.name in POINTED

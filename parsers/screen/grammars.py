@@ -27,7 +27,7 @@ _TAG_END = re.compile(r"</\w{1,20}>\s*\Z")
 _MARKS = " \t*`#>-"
 _KEY = re.compile(r"(?:^|[\t\n])[^\w\n\t]{0,6}(\w{1,20}):|\b(action):")
 _BESIDE = ("STATUS", "duration")
-"""AgentCPM-GUI's fields that modify an action, and are one where they stand alone."""
+"""AgentCPM-GUI's fields that modify an action, and are one where they are alone."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ def _objects(reply: Reply, family: Family) -> Iterator[Entry]:
         if family.key and not isinstance(name, str) and content.get("name") in natives:
             name = content["name"]
         if not family.key:
-            # A field that is an action of its own only where there is no other.
+            # A field that is a separate action only where there is no other.
             listed = [one for one in natives if one not in _BESIDE]
             name = next((one for one in (*listed, *_BESIDE) if one in fields), None)
         return (name, fields) if isinstance(name, str) else None
@@ -114,7 +114,7 @@ def _tabs(reply: Reply, family: Family) -> Iterator[Entry]:
         for key, end in zip(keys, ends, strict=False)
     }
     if keys:
-        # Behind the last value, other lines and the mark that opened the line are no part of it.
+        # Behind the last value, other lines and the mark that opened the line are not a part of it.
         last = keys[-1][1] or keys[-1][2]
         mark = keys[0][0].strip()[:1] if keys[0][0].strip()[:1] in ("*", "`") else ""
         fields[last] = fields[last].partition("\n")[0].rstrip(mark + " ")

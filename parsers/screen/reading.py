@@ -1,6 +1,6 @@
 """Read a model's action on a screen in its family's form, and write one that is read back.
 
-Nothing is evaluated. Numbers stay the model's own; whoever knows the picture converts them.
+Nothing is evaluated. Numbers stay the model's own; anyone who knows the picture converts them.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _direction(
 
 
 def _way(fields: Fields, family: Family) -> str | None:
-    """The word for a direction, or the one that a signed amount stands for."""
+    """The word for a direction, or the one that a signed amount represents."""
     word = fields.get(family.way)
     if isinstance(word, str) and word.strip().lower() in DIRECTIONS:
         return word.strip().lower()

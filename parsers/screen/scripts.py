@@ -93,7 +93,7 @@ def _tapped(said: Action, gold: Action, size: Size) -> tuple[bool, float]:
 
 
 def _element(said: Action, gold: Action, answers: Answers) -> tuple[bool, float]:
-    """Whether both name one element of the page, and how far their boxes overlap."""
+    """Return whether both name one element of the page, and how far their boxes overlap."""
     box = box_of(said)
     if box is None and said.point is not None:
         box = (*said.point, *said.point)
@@ -105,7 +105,7 @@ def _element(said: Action, gold: Action, answers: Answers) -> tuple[bool, float]
 
 
 def assigned(box: Edges, elements: Sequence[Edges]) -> str | None:
-    """The place of the element that a box stands for: of those that it overlaps by more than a
+    """The place of the element that a box represents: of those that it overlaps by more than a
     tenth of the union the best, else the one nearest to its middle."""
     if not elements:
         return None

@@ -113,7 +113,7 @@ def aitz(*, as_published: bool = False) -> Judge:
     more than half of an element that holds the point, measured by their union.
 
     As published, the recorded point of every tap is the corner (0, 0), and an answered point is
-    never right. Mended, a point stands for the smallest element that holds it, and where none does,
+    never right. Mended, a point represents the smallest element that holds it, and where none does,
     has to lie within 14 % of each side, as in Android in the Wild.
     """
 
@@ -183,7 +183,7 @@ def curated_line(action: Action, size: Size) -> str:
 def same_line(gold: str, said: str) -> bool:
     """Compare two types with their texts, as the published code does.
 
-    Words are replaced wherever they stand in the line, in texts, too; a second colon cuts the text.
+    Words are replaced wherever they are in the line, in texts, too; a second colon cuts the text.
     A text that the other holds is right, with its case, else half of the words have to agree.
     """
     one, other = _usual(gold), _usual(said)

@@ -1,4 +1,4 @@
-"""Write an action on a screen as a family of models does, so that it is read back."""
+"""Write an action on a screen as a family of models does, so it is read back."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def scored(run: Run) -> dict[Key, Unit[Any]]:
 def shared_units(runs: Mapping[str, Run]) -> tuple[dict[str, list[Unit[Any]]], dict[str, int]]:
     """Return the units that have scores in all runs, and the number of others of each run.
 
-    The units of each run are in the order of the first run, so that they pair up.
+    The units of each run are in the order of the first run, so they pair up.
     """
     found = {label: scored(run) for label, run in runs.items()}
     common = set.intersection(*map(set, found.values()))

@@ -66,7 +66,7 @@ def compare_runs(
     baseline: a run, its path or its name; by default the first run.
     f1, invalid: scoring rules that replace those of the runs.
     splits: compare on these splits only.
-    vary: further settings in which the runs may differ.
+    vary: further settings where the runs may differ.
     correction: of p values, when more than one run is compared with the baseline.
     planned: difference (a share) to plan the number of tasks for; None plans nothing.
     cluster: the level of parents that intervals and tests take as independent; "" for the usual.

@@ -1,4 +1,4 @@
-"""Whether two runs rest on the same replies: one took them from the other, or both from a third."""
+"""True if two runs rest on the same replies: one took them from the other, or both from a third."""
 
 from __future__ import annotations
 

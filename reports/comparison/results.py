@@ -109,7 +109,7 @@ class Comparisons:
     baseline: its label.
     others: one comparison per run.
     progress: how much of each run is done.
-    settings: settings that the runs share, and those in which they differ.
+    settings: settings that the runs share, and those that differ.
     given: scoring rules and splits that replace those of the runs.
     variant: of the measure that has several, "" if none has.
     correction: correction of the p values; `none` for a single comparison.

@@ -54,7 +54,7 @@ def check_comparable(
     """Return what two runs (label and run) differ in.
 
     overridden: scoring rules that are replaced in both runs and may differ.
-    vary: further settings in which the runs may differ.
+    vary: further settings where the runs may differ.
 
     Raises `RunError` if the runs cannot be compared; the message names the settings.
     """

@@ -1,4 +1,4 @@
-"""What the answered units of two runs take, and what a success takes in each."""
+"""Costs of the answered units of two runs, and of a success in each."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ def export(
         options: options of the format.
 
     Raises:
-        ExportError: the export is not possible; then the folder is as it was.
+        ExportError: the export is not possible; then the folder is unchanged.
         RunError: a run cannot be read, or holds lines that cannot be.
         UnknownName: an unknown format, or one that does not take these options.
     """

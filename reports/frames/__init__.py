@@ -4,7 +4,7 @@
 |---|---|---|
 | `steps` | `steps_frame` | run, unit and repeat |
 | `tasks` | `tasks_frame` | run, innermost parent (task) and repeat |
-| `runs` | `runs_frame` | run; with the settings in which the runs differ |
+| `runs` | `runs_frame` | run; with the settings that differ |
 
 The columns of each are the `columns` of its module for what a benchmark declares; `units` has those
 of all units, `reports.kinds` those of a kind. Frames of several benchmarks have the columns of all
@@ -13,5 +13,5 @@ input of `parsers.averages`.
 
 Every column has a type and a meaning (`frames.units.Column`). Nothing is pooled over runs: the
 column `run` identifies them, `attrs["constants"]` holds the settings they share and
-`attrs["differences"]` those in which they differ.
+`attrs["differences"]` those that differ.
 """

@@ -1,4 +1,4 @@
-"""Whether the lines of a complete run give the figures that its `summary.json` has."""
+"""Check whether the lines of a complete run give the figures that its `summary.json` has."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def runs_frame(
 ) -> pd.DataFrame:
     """Return a row per run with the `columns` that the benchmarks declare.
 
-    Settings in which the runs differ follow as columns `setting.<name>`; those they share are in
+    Settings that differ follow as columns `setting.<name>`; those they share are in
     `attrs["constants"]`. `f1` and `invalid` replace each run's own rules for the headline. Raises
     `RunError` for runs that cannot be read.
     """

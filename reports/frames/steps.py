@@ -45,7 +45,7 @@ def steps_frame(runs: RunLike | Iterable[RunLike], *, texts: bool = False) -> pd
     runs that cannot be read at all.
 
     `attrs` of the frame:
-    constants, differences: settings that the runs share, and those in which they differ.
+    constants, differences: settings that the runs share, and those that differ.
     corrupt: lines about what could not be read and is left out.
     """
     opened = open_runs(runs)

@@ -1,4 +1,4 @@
-"""Whether a run was measured like a published row.
+"""Check whether a run was measured like a published row.
 
 Published tables and reproductions both ask here.
 """
@@ -56,7 +56,7 @@ class Matcher:
         return row.scope.covers(manifest.declaration, str(manifest.config.get("benchmark")))
 
     def apart(self, row: Published) -> tuple[str, ...]:
-        """Return the keys in which the run differs from a row, or why the row compares with no run.
+        """Return the keys where the run differs from a row, or why the row compares with no run.
 
         () if they compare: the run holds the whole of the row's split or parent, and equals it in
         all keys that the source states.
@@ -86,7 +86,7 @@ class Matcher:
 
 
 def what_differs(run: Keys, published: Keys, needed: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the keys in which a run differs, or may differ, from a published result.
+    """Return the names of the keys where a run differs, or may differ, from a published result.
 
     Of a setting that the source says nothing about the run must have the usual value; `unstated`
     equals nothing, and `any` everything. The `needed` keys have to be stated.

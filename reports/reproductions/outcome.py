@@ -12,7 +12,7 @@ A file is named after its reproduction, and has
     command      the arguments of `vlm-eval`, without paths
     measured_on  the split of the run, if the source does not name one
     stands_in    the model that replaces one that is not served any more
-    apart        keys in which a finished run differs from the row, or `split`
+    apart        keys where a finished run differs from the row, or `split`
     differences  known differences, a sentence each
     needs        data, key, hardware, cost and time (`Needs`)
     measured     our figures (`Measured`), if any

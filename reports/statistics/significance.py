@@ -123,7 +123,7 @@ class Permutation:
     p: two-sided p value.
     exact: whether all sign patterns were enumerated.
     patterns: number of sign patterns evaluated.
-    tasks: number of tasks in which the runs differ.
+    tasks: number of tasks where the runs differ.
     """
 
     p: float

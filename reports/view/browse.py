@@ -1,6 +1,6 @@
 """A log browser: an index of all runs below a folder, and the page of each when it is asked for.
 
-Nothing is written before somebody asks. A run's address is a hash of its directory: no address
+Nothing is written before someone asks. A run's address is a hash of its directory: no address
 names a file, and only runs that the index lists are served.
 """
 
@@ -151,7 +151,7 @@ class BrowserHandler(Handler):
 def serve_runs(folders: tuple[Path, ...], work: Path, port: int) -> Server:
     """Return a server of the runs below some folders, bound to localhost.
 
-    Raises `ViewError` if the port is taken, naming another. Nothing is read before somebody asks.
+    Raises `ViewError` if the port is taken, naming another. Nothing is read before someone asks.
     """
 
     class Browsing(BrowserHandler):

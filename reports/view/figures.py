@@ -91,7 +91,7 @@ def results(table: pd.DataFrame, average: Average = "macro") -> Figure:
 
     A line is a group, with a mark for each run; where every run has one group, a line is a run. Of
     many groups, the `MOST_GROUPS` with most units are drawn. Runs of benchmarks that declare
-    different measures have panels of their own.
+    different measures have their own panels.
     """
     from matplotlib.gridspec import GridSpec
 

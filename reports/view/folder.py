@@ -111,7 +111,7 @@ _DATA = "assets/data.js"
 def single_file(folder: Path) -> str:
     """Return the document of a page with everything inside that its folder holds.
 
-    Its content security policy names the hash of every script and style, so that it allows no
+    Its content security policy names the hash of every script and style, so it allows no
     others.
     """
     document = (folder / "index.html").read_text("utf-8")

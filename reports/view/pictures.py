@@ -33,7 +33,7 @@ QUALITY = 72
 CUT_QUALITY = 88
 """Of parts in full resolution, where single pixels are looked at."""
 NARROWEST = 0.75
-"""A picture that was sent stands for the screenshot if it shows the whole page at this share of the
+"""A picture that was sent represents the screenshot if it shows the whole page at this share of the
 width that the screenshot would have, or more."""
 
 

@@ -250,7 +250,7 @@ def _mark(axes: Any, record: Any, name: str, place: float, colour: str, number: 
 
 
 def _marker(number: int) -> str:
-    """Return the marker of a run, shifted whenever the colours repeat, so that no two runs look
+    """Return the marker of a run, shifted whenever the colours repeat, so no two runs look
     alike."""
     return _MARKERS[(number + number // len(_COLOURS["light"])) % len(_MARKERS)]
 

@@ -90,7 +90,7 @@ def nearest(
 ) -> Generator[Asks, Replies, list[int]]:
     """Embed texts, and find those that are most like that of `query` (by cosine).
 
-    Equal texts are one cluster, of which the `count` best are taken, so that there may be more than
+    Equal texts are one cluster, of which the `count` best are taken, so there may be more than
     `count` texts. If there are no more than that to begin with, nothing is embedded.
 
     Returns their positions among all of the `texts`: by time in their order, by relevance from the

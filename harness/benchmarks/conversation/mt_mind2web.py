@@ -97,7 +97,7 @@ def open_conversations(
     """Open shards whose splits are known, with the screenshots of parquet files in the columns of
     Multimodal-Mind2Web, if there are any.
 
-    Raises `DataError`, also if there are no steps.
+    Raises `DataError`, also without steps.
     """
     spans = {shard.path: task_spans(shard, turns_of) for shard in shards}
     notes = list(notices)

@@ -115,7 +115,7 @@ class MtMindActCar(MultiTurn):
     def dialogue(self, view: StepView) -> Dialogue:
         """Have the instruction rewritten, unless it is the first, and hold the tournament.
 
-        All steps of a turn share one rewriting. Raises ValueError if there are no choices.
+        All steps of a turn share one rewriting. Raises ValueError without choices.
         """
         step = view.step
         flags: tuple[str, ...] = ()

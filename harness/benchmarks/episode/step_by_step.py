@@ -76,7 +76,7 @@ class EpisodeView(View):
 
 @dataclass(frozen=True)
 class StepByStep:
-    """How a run asks about each observation of an episode in turn.
+    """Questions of a run about each observation of an episode in turn.
 
     ask: asks about an observation as `shows` says; its prediction comes in the actions of the
         benchmark.

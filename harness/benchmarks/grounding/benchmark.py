@@ -172,7 +172,7 @@ class Answer:
         return to_pixels(numbers, convention, size) is not None
 
     def hits(self, convention: Convention) -> bool:
-        """Whether the answer, read by a convention, would be right."""
+        """True if the answer, read by a convention, would be right."""
         pixels = to_pixels(self.numbers, convention, (self.picture.width, self.picture.height))
         return pixels is not None and self.target.holds(
             Recipe.parse(self.picture.recipe).to_page(*pixels)
@@ -183,7 +183,7 @@ def mistaken(records: Sequence[Unit[GroundingDetail]], used: Convention) -> str:
     """Return which other convention nearly all answers fit, and how many hits it would give.
 
     "" for fewer than `FIRST_ITEMS` places, and where the numbers do not contradict the declared
-    convention: pixels below 1000 are no mistake if the right answers lie there, too.
+    convention: pixels below 1000 are not a mistake if the right answers lie there, too.
     """
     answers = [answer for record in records if (answer := _answer(record, used)) is not None]
     if len(answers) < FIRST_ITEMS:

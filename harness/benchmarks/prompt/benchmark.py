@@ -42,7 +42,7 @@ class Verbatim(AskingProtocol):
     wrapping: Literal["plain", "chatglm"] = "plain"
     """`chatglm` writes the prompt between `Q: ` and `A: `, as AutoWebGLM was trained with it."""
     order: Order = "position"
-    """Which of several calls counts: the first (`position`), or the one whose function the released
+    """Choice among several calls: the first (`position`), or the one whose function the released
     runner looks for first (`reference`)."""
 
     name = "verbatim"

@@ -26,7 +26,7 @@ DECLINE = " If the picture does not answer it, write {no_answer}."
 
 
 class Prompt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The words around a question; `{name}` stands for a column or a label."""
+    """The words around a question; `{name}` represents a column or a label."""
 
     system: str = ""
     question: str = OPEN
@@ -35,7 +35,7 @@ class Prompt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tolerance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far a number may be off."""
+    """Tolerance of a number."""
 
     absolute: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     relative: Annotated[float, msgspec.Meta(ge=0)] = 0.0
@@ -50,7 +50,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cells: labels whose cells are averaged; average: cells, micro or macro.
     cluster: the label whose values intervals take as independent; the pictures unless given.
     box: meaning of the numbers of boxes.
-    no_answer: what stands for "not on the picture".
+    no_answer: what represents "not on the picture".
     answer_after: the answer is what follows the last of these words.
     columns: our columns to those of the file; a dot leads into an object.
     preset: the tool whose columns the file has; `columns` are renamed before.
@@ -127,7 +127,7 @@ def _refuse_unknown(found: dict[str, Any]) -> None:
 
 
 def check_metric(name: str, where: str) -> None:
-    """Raise `DataError` for a name that is no metric; "" is none."""
+    """Raise `DataError` for a name that is not a metric; "" is none."""
     if name and name not in METRICS:
         raise DataError(f"{where}: '{name}' is no metric; {suggestion(name, METRICS)}")
 

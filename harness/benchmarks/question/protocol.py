@@ -1,7 +1,7 @@
 """The protocol of questions about pictures.
 
 A question is asked with its pictures in one call, in the words of its set. Of a dialogue, each turn
-is a question of its own, and the calls for the turns before it are shared: every turn is asked once
+is a separate question, and the calls for the turns before it are shared: every turn is asked once
 in a run, whichever question needs its reply first.
 """
 

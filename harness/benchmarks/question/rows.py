@@ -178,7 +178,7 @@ def rows_of(path: Path, schema: Schema) -> Iterator[Read]:
 
 
 def read_file(path: Path) -> Iterator[tuple[str, Row]]:
-    """Yield the rows of a file as they are, each with its place.
+    """Yield the rows of a file unchanged, each with its place.
 
     Raises `DataError` for a file that cannot be read, and for a row that is not an object.
     """

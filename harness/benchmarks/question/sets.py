@@ -5,7 +5,7 @@ WebSRC (Chen et al. 2021), with pictures only, asks about the pages of ten sites
 answer. Both are scored by their official code, and over sets of words and marks as lmms-eval does.
 
 Version 1.2 of ScreenQA (July 2024) is a JSON file beside Rico's pictures; the copy on the hub is of
-April 2024. They are two splits, so that a run says which it is of, and runs on both share no
+April 2024. They are two splits, so a run says which it is of, and runs on both share no
 question.
 """
 

@@ -69,7 +69,7 @@ _DIFFERS = {
 
 @dataclass(frozen=True)
 class Code:
-    """A value with a tag of its own, such as `!function utils.target`."""
+    """A value with its own tag, such as `!function utils.target`."""
 
     text: str
 
@@ -116,7 +116,7 @@ def is_name(text: str) -> bool:
 
 
 def read_task(path: Path) -> TaskFile:
-    """Read a task. Raises `Refused`, and `DataError` for a file that is no task."""
+    """Read a task. Raises `Refused`, and `DataError` for a file that is not a task."""
     reading = _Reading(_keys(path), path.resolve().parent)
     task = reading.task(path.stem)
     if reading.problems:
@@ -135,7 +135,7 @@ def _keys(path: Path) -> dict[str, Any]:
         for event in yaml.parse(text, loader):
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
-            # An alias can stand for a billion values.
+            # An alias can represent a billion values.
             if isinstance(event, yaml.AliasEvent):
                 raise yaml.YAMLError("aliases (*name) are not read; write their values out")
             if depth > _DEEPEST:

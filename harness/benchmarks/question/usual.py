@@ -33,7 +33,7 @@ _LABELS = ("category", "task", "type", "subject")
 
 
 def question_file(data: Path) -> Path | None:
-    """Return the file of questions that a path stands for without settings; None for none.
+    """Return the file of questions that a path represents without settings; None for none.
 
     Raises `DataError` for a folder with several.
     """

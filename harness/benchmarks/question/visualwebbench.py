@@ -119,11 +119,11 @@ class WebBench(QuestionProtocol):
     options: Literal["lettered", "listed"] = "lettered"
     """Pages to choose from: with letters, or as a list without, as published."""
     reader: Reader = "strict"
-    """How letters are read: as of other questions, or by the published code."""
+    """Reader of letters: as of other questions, or by the published code."""
     frames: Frames = "known"
     """Demanded words around an answer: removed exactly, as published adapters do, or left."""
     box: Literal["both", "drawn"] = "both"
-    """Whether the text has the numbers of the box that is drawn."""
+    """True if the text has the numbers of the box that is drawn."""
 
     name = "visualwebbench"
     paper = "Liu et al. 2024, in other words"

@@ -2,7 +2,7 @@
 
 The test steps are from the gold file that papers score with. Three test sets are in use: all 8,444
 steps, the 7,708 that OS-Atlas reads, and the 10,161 of AgentCPM-GUI, which have 137 episodes of the
-validation ids and so a file of their own (`agentcpm`).
+validation ids and so their own file (`agentcpm`).
 
 The curated files have OS-Atlas' steps with points or boxes that were checked. Their rows lie out of
 order and name no episode: they are put in the order of their pictures, and those of one task belong
@@ -46,7 +46,7 @@ COUNTS: Mapping[str, Mapping[tuple[str, ...], int]] = {
         "agentcpm": (5504, 1297, 685, 0, 623, 372, 0, 1680),
     }.items()
 }
-"""How often each action is right."""
+"""Number of right answers by action."""
 
 
 class Checked(msgspec.Struct, frozen=True):

@@ -215,7 +215,7 @@ BENCHMARK = ScreenSet(
     folder_type=_Pages,
     rules=RULES,
     declared=declaration(RULES, "guiact"),
-    # Single steps are no episodes: those of one screen belong together.
+    # Single steps are not episodes: those of one screen belong together.
     level={"single": Level("episode", "screen")},
     boxed=True,
     script=True,

@@ -114,15 +114,15 @@ class ScreenAgent(AskingProtocol):
     coordinates: Convention | None = None
     """Meaning of the model's numbers; None takes the adapter's declaration, else the family's."""
     scroll: Literal["content", "finger", "auto"] = "auto"
-    """What the model's words for directions name; `auto` takes the family's."""
+    """Meaning of the model's words for directions; `auto` takes the family's."""
     level: Literal["high", "low"] = "high"
     """`high` asks with the task alone, `low` with the sentence about this step as well."""
     past: Literal["actions", "sentences"] = "actions"
-    """How earlier steps are shown."""
+    """Form of earlier steps."""
     order: Order = "picture-first"
     """Where the picture stands."""
     history: int | str | None = "auto"
-    """What is shown of earlier steps (`History`); `auto` takes the family's, None: all actions."""
+    """The earlier steps shown (`History`); `auto` takes the family's, None: all actions."""
     prompts: Path | None = None
     """File with texts that replace the shipped ones."""
     max_tokens: tuple[int, ...] = ()
@@ -148,7 +148,7 @@ class ScreenAgent(AskingProtocol):
 
     @property
     def history_shown(self) -> History:
-        """What is shown of earlier steps: as the user says, else as the family was trained."""
+        """The earlier steps shown: as the user says, else as the family was trained."""
         return History.parse(self.chosen.history if self.history == "auto" else self.history)
 
     @property
@@ -174,7 +174,7 @@ class ScreenAgent(AskingProtocol):
         return filled
 
     def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
-        """Raise `UserError` for undeclared coordinates, and for words nobody has explained."""
+        """Raise `UserError` for undeclared coordinates, and for words no one has explained."""
         known = self.coordinates or (self.convention if self.family != "auto" else None)
         check_pointing(self.name, known, pictures, model)
         if self.chosen.scroll is None and self.scroll == "auto":
@@ -198,7 +198,7 @@ class ScreenAgent(AskingProtocol):
         return {"protocol": settings.pop("protocol"), **named, **settings, **resolved}
 
     def side(self, task: Task) -> Side:
-        """What a word for a direction names in answers about a task."""
+        """Meaning of a word for a direction in answers about a task."""
         chosen = None if self.scroll == "auto" else self.scroll
         return self.chosen.side(chosen, task.stored)
 

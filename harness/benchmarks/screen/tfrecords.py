@@ -49,7 +49,7 @@ def crc32c(data: bytes) -> int:
 
 
 def masked(value: int) -> int:
-    """The form in which check sums are stored."""
+    """Stored form of check sums."""
     return ((value >> 15 | value << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
@@ -111,7 +111,7 @@ def example(data: bytes) -> Features:
 def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
     """Yield the fields of a protocol-buffer message: numbers, and bytes of whatever has a length.
 
-    Raises ValueError for bytes that are no message.
+    Raises ValueError for bytes that are not a message.
     """
     position = 0
     while position < len(data):

@@ -120,7 +120,7 @@ class ScreenRounds(AskingProtocol):
         return ScreenAgent.for_model(values, model)
 
     def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
-        """Raise `UserError` for coordinates and words for directions that nobody has declared."""
+        """Raise `UserError` for coordinates and words for directions that no one has declared."""
         self.agent.check(pictures, model)
 
     def settings(self) -> dict[str, object]:

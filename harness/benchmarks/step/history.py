@@ -40,7 +40,7 @@ class EarlierSteps:
     segments: whether to look up the elements on the pages as well.
     plan: the pictures of a screenshot; None if none are shown.
     memory: what is shown of earlier steps.
-    replies: the replies of another run, which then stand for what was recorded.
+    replies: the replies of another run, which then represent what was recorded.
     """
 
     tasks: StepDataset
@@ -182,7 +182,7 @@ class FinishedTurns:
 
     def before(self, step: StepInfo) -> tuple[Turn[SeenAction], ...]:
         """Return the turns before a step's, in order; without the actions of rows that are missing
-        from the data or cannot be decoded, and without turns in which nothing is left.
+        from the data or cannot be decoded, and without turns where nothing is left.
 
         Raises `DataError` when a file is damaged.
         """

@@ -1,6 +1,6 @@
 """Predictions about recorded steps, from a file.
 
-Operations and values are read as in replies of models, so that a file with a model's own words and
+Operations and values are read as in replies of models, so a file with a model's own words and
 a run of that model get the same scores.
 """
 

@@ -60,7 +60,7 @@ class ScreenErrors(UnitErrors):
 
 
 def _difference(said: Action, detail: ScreenDetail, rule: str) -> tuple[str, str]:
-    """What is different in an answer: in the first wrong one of several actions."""
+    """Difference of an answer: in the first wrong one of several actions."""
     given, wanted = parts(said), parts(detail.gold.action)
     if len(given) != len(wanted):
         return TYPE, f"{len(given)} actions, not {len(wanted)}"

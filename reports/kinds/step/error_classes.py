@@ -1,4 +1,4 @@
-"""The error classes of recorded steps, in the order in which they apply."""
+"""The error classes of recorded steps, in the order that they apply."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def check(suite: str, env_python: str | None) -> int:
     \b
     vlm-eval check webarena --benchmark-option env_python=~/browsergym
 
-    `browsergym` stands for its MiniWoB++, which needs nothing else. Nothing is installed, and no
+    `browsergym` represents its MiniWoB++, which needs nothing else. Nothing is installed, and no
     values of variables are printed. The exit status is 1 if something is missing.
     """
     from harness.benchmarks.episode.browsergym.program import python_at

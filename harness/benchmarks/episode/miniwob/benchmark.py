@@ -7,7 +7,7 @@ Selenium and register hundreds of environments.
 
 An episode of MiniWoB++ in Chromium, begun and read as the package's own environment does.
 
-The clock of a page is set to three weeks, so that no agent is too slow for it, and a page that has
+The clock of a page is set to three weeks, so no agent is too slow for it, and a page that has
 ended begins no second episode: its cover would start one with a random seed at the next click.
 """
 

@@ -173,13 +173,13 @@ _FROM = (
     rf"{_NAME} (?:sent|wrote|wants his or her|email and)",
     rf"(?:the|Ask) {_NAME}",
 )
-"""How goals name the sender of a mail, the surest way first."""
+"""Patterns of goals for the sender of a mail, the surest way first."""
 _TO = (
     rf".*\b(?:to|in) {_NAME}",
     rf"^{_NAME} (?:must|needs|wants|is waiting)",
     rf"(?:[Ss]end|[Ff]o?r?ward|[Gg]ive|[Ll]et|sure|want|[Ee]mail|put) {_NAME}(?!\w*'s e-?mail)",
 )
-"""How goals name the one who is to get it."""
+"""Patterns of goals for the receiver of a mail."""
 
 
 def mail(turn: Turn) -> Doing | None:
@@ -257,7 +257,7 @@ def move(turn: Turn) -> Doing | None:
 
 @cache
 def _won(board: Board) -> float:
-    """The chance that X wins a game in which O has the next move."""
+    """The chance that X wins a game with O to move."""
     if _has_line(board, "x"):
         return 1.0
     free = tuple(_free(board))
@@ -272,7 +272,7 @@ def _won(board: Board) -> float:
 
 
 def _answered(board: Board) -> float:
-    """The chance that X wins a game in which it has the next move."""
+    """The chance that X wins a game with X to move."""
     if _has_line(board, "o"):
         return 0.0
     return max((_won(_with(board, field, "x")) for field in _free(board)), default=0.0)

@@ -1,4 +1,4 @@
-"""What is installed in this environment, and what can be reached from it."""
+"""Packages of this environment, and addresses that it reaches."""
 
 import importlib
 import importlib.metadata

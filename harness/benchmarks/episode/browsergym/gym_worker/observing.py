@@ -1,4 +1,4 @@
-"""What is seen of a page: its goal, its nodes and its picture."""
+"""Observation of a page: its goal, its nodes and its picture."""
 
 import re
 import struct
