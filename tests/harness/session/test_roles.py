@@ -459,7 +459,7 @@ def test_runs_with_other_planners_are_compared_but_not_ranked(server: WireServer
     other = [word.replace("openai:planner", "openai:main") for word in line(server)]
     assert call(*line(server), "--out", "a").code == call(*other, "--out", "b").code == 0
     told = call("report", "a", "b").out
-    assert "roles.planner" in told
+    assert "role.planner" in told
     assert "not ranked" in told or "Not ranked" in told
     compared = call("compare", "a", "b")
     assert compared.code == 0, compared.err

@@ -171,6 +171,8 @@ def test_a_run_on_a_snapshot_knows_how_the_snapshot_was_made(place: Path) -> Non
     called = call("--model", "oracle", "-b", "snapshot", "--data", "s.parquet", "--out", "b")
     assert called.code == 0
     direct, stored = (json.loads(Path(run, "manifest.json").read_text()) for run in "ab")
+    # The texts are part of the stored questions, whatever file they came from.
+    assert direct["config"]["protocol_option"].pop("prompts") == "own.toml"
     for name in ("benchmark_option", "protocol_option", "seed"):
         assert stored["config"][name] == direct["config"][name]
     assert (stored["pictures"], stored["prompts"]) == (direct["pictures"], direct["prompts"])
