@@ -56,5 +56,7 @@ def with_values(options: Chosen, given: Iterable[tuple[str, Any]], benchmark: st
         try:
             read[name] = known[name].read(value)
         except ValueError as error:
-            raise DataError(f"{written(name, 'benchmark')} {value}: {error}") from error
+            option = written(name, "benchmark")
+            sign = "=" if option.startswith("--benchmark-option") else " "
+            raise DataError(f"{option}{sign}{value}: {error}") from error
     return replace(options, **read) if read else options

@@ -208,7 +208,8 @@ def on_record(settings: Settings) -> dict[str, Any]:
         if not SETTINGS[name].identity or value is None or value == ():
             continue
         if SETTINGS[name].holds_pairs:
-            plain[name] = masked({key: one for key, one in value if _identifies(key)})
+            if pairs := masked({key: one for key, one in value if _identifies(key)}):
+                plain[name] = pairs
         else:
             plain[name] = list(value) if isinstance(value, tuple) else value
     return {name: plain[name] for name in SETTINGS if name in plain}

@@ -121,7 +121,7 @@ def command_of(config: Mapping[str, Any], *, data: object = None) -> str:
         if setting.is_switch:
             words.append(setting.option if value else setting.option.replace("--", "--no-", 1))
             continue
-        if name in ("benchmark_option", "protocol_option"):
+        if name in ("benchmark_option", "protocol_option") and isinstance(value, Mapping):
             words += _of_owner(name.removesuffix("_option"), value, config.get(OF_MODEL, ()))
             continue
         for text in _texts(setting, value):
