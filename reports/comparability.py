@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Literal, NamedTuple
 
-from harness.benchmarks.step.options import StepOptions
-from harness.settings import FIELDS, SETTINGS, Setting, declared_by
+from harness.settings import FIELDS, SETTINGS
 from parsers.records import READING
 
 POPULATION, CANDIDATES = "population", "candidates"
 About = Literal["model", "data", "question", "scoring", "session"]
 """The subject of a difference."""
-OPTIONS = declared_by(StepOptions)
-"""The options of recorded steps. Those of other benchmarks, if a comparison knows them, are in
-`TABLE`."""
 OF_ADAPTER = ("max_pixels", "revision", "dtype", "attn", "quantization", "trust_remote_code")
 OF_PROTOCOL = ("none", "history", "first_of_many", "value_style", "prompts")
 """Options of adapters and of protocols that go by their own name; others are
@@ -59,7 +55,7 @@ TABLE: dict[str, Row] = {
     **_alike("benchmark_option split only limit", Row(key=POPULATION)),
     "episodes": Row(key=POPULATION, about="data"),
     "shard": Row(ranked=True, key=POPULATION, heading="never"),
-    "lost_rows": Row(),
+    "lost_rows": Row(usual=False, about="data"),
     # Questions.
     **_alike("protocol seed image_policy", Row(key=CANDIDATES, heading="always")),
     "protocol_option": Row(key=CANDIDATES),
@@ -67,7 +63,10 @@ TABLE: dict[str, Row] = {
     "distractors": Row(key=CANDIDATES, heading="always", follows=("candidates",)),
     **_alike("ranker top_k", Row(key=CANDIDATES, follows=("candidates",))),
     "missed": Row(key=CANDIDATES, follows=("candidates",), usual="zero"),
-    **_alike("positives shown exclude_related exclude_same_text order", Row()),
+    "positives": Row(usual="all"),
+    "shown": Row(usual="seeded"),
+    **_alike("exclude_related exclude_same_text", Row(usual=False)),
+    "order": Row(usual=0),
     **_alike("history samples", Row(heading="always")),
     "repeats": Row(heading="always", about="model"),
     "shuffles": Row(about="model"),
@@ -82,9 +81,14 @@ TABLE: dict[str, Row] = {
     # Asking batches at once gives the same answers.
     "protocol_option.eager": Row(ranked=True, heading="never"),
     # Scores.
-    **_alike("f1 step_rule invalid", Row(heading="always")),
-    **_alike("none_zeroes_operation no_element_zeroes_operation mapped_operations", Row()),
-    **_alike("wrong_element_zeroes_operation bag point_rule", Row()),
+    **_alike("f1 invalid", Row(heading="always")),
+    "step_rule": Row(heading="always", usual="f1", about="scoring"),
+    **_alike(
+        "none_zeroes_operation no_element_zeroes_operation wrong_element_zeroes_operation bag",
+        Row(usual=False, about="scoring"),
+    ),
+    "mapped_operations": Row(usual=True, about="scoring"),
+    "point_rule": Row(usual="box", about="scoring"),
     **_alike("unattempted exclude_status", Row()),
     "rule": Row(key="rule"),
 }
@@ -123,11 +127,6 @@ FACTS: dict[str, Row] = {
 """What is known of what else is on record."""
 
 
-def declared(name: str) -> Setting | None:
-    """Return the declaration of a setting, or of an option of recorded steps."""
-    return SETTINGS.get(name) or OPTIONS.get(name)
-
-
 def row_of(name: str) -> Row:
     """Return what a flat name on record means, with the usual value and subject of a setting.
 
@@ -135,7 +134,7 @@ def row_of(name: str) -> Row:
     knows.
     """
     known = name if name in TABLE or name in FACTS else name.partition(".")[0]
-    row, setting = TABLE.get(known) or FACTS.get(known) or Row(), declared(known)
+    row, setting = TABLE.get(known) or FACTS.get(known) or Row(), SETTINGS.get(known)
     about = row.about or (_ABOUT[setting.group] if setting else "question")
     usual = setting.default if setting and row.usual is None else row.usual
     return row._replace(usual=usual, about=about)

@@ -90,9 +90,9 @@ def test_code_that_is_not_here_is_an_unknown_name(
     ("setting", "value"),
     [
         ("ranker", "own_given:Thing:device=cuda"),
-        ("roles", ["planner=own_given:Thing"]),
-        ("roles", {"planner": "own_given:Thing", "planner.seed": 1}),
-        ("roles", (("planner", "own_given:Thing"),)),
+        ("role", ["planner=own_given:Thing"]),
+        ("role", {"planner": "own_given:Thing", "planner.seed": 1}),
+        ("role", (("planner", "own_given:Thing"),)),
         ("benchmark", "own_given:Thing"),
         ("model", "own_given:Thing:a:b"),
         ("protocol", "own_given:Thing"),
@@ -126,7 +126,7 @@ def test_a_name_that_the_user_has_not_written_loads_nothing(folder: Path) -> Non
             registry.get("own_quiet:Thing")
 
 
-NAMED = ("benchmark", "protocol", "model", "ranker", "roles")
+NAMED = ("benchmark", "protocol", "model", "ranker", "role")
 COMMANDS_ON_RUNS = (
     ("report", "run", "--details"),
     ("list", "."),
@@ -161,7 +161,7 @@ def test_what_a_run_on_disk_names_is_not_loaded(
     path = folder / "run/manifest.json"
     manifest = json.loads(path.read_text())
     evil = "own_evil:Thing:argument"
-    manifest["config"] |= dict.fromkeys(NAMED, evil) | {"roles": {"planner": evil}}
+    manifest["config"] |= dict.fromkeys(NAMED, evil) | {"role": {"planner": evil}}
     manifest["dataset"]["benchmark"] = evil
     path.write_text(json.dumps(manifest))
     unit = json.loads((folder / "run/steps.jsonl").read_text().splitlines()[0])["unit_id"]

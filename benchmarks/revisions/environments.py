@@ -39,13 +39,13 @@ class Revision:
     home: Path
     spellings: Mapping[str, str] = field(default_factory=dict)
     """Words of a command line, as the cases have them, and as this side has them. Words that end
-    with "=" or a space are the beginning of others."""
+    with "=", "." or a space are the beginning of others."""
     idle: queue.SimpleQueue[Forks] = field(default_factory=queue.SimpleQueue)
 
     def spelled(self, line: str) -> str:
         """Write a case's command line as this side spells it."""
         for words, here in self.spellings.items():
-            end = "" if words.endswith(("=", " ")) else r"(?!\S)"
+            end = "" if words.endswith(("=", ".", " ")) else r"(?!\S)"
             pattern = rf"(?<!\S){re.escape(words)}{end}"
             line = here.join(re.split(pattern, line))
         return line

@@ -11,7 +11,7 @@ from harness.runs import Run
 from harness.settings import FIELDS, OF_MODEL, SETTINGS, Setting, without_places, written
 from harness.tables import clean
 from harness.tables.results import mean_text, parents_text
-from reports.comparability import OPTIONS
+from reports.comparability import row_of
 from reports.exports import ExportError
 from reports.settings import heading, settings_of
 
@@ -121,7 +121,7 @@ def command_of(config: Mapping[str, Any], *, data: object = None) -> str:
         if setting.is_switch:
             words.append(setting.option if value else setting.option.replace("--", "--no-", 1))
             continue
-        if name in ("benchmark_option", "protocol_option"):
+        if name in ("benchmark_option", "protocol_option") and isinstance(value, Mapping):
             words += _of_owner(name.removesuffix("_option"), value, config.get(OF_MODEL, ()))
             continue
         for text in _texts(setting, value):
@@ -133,8 +133,10 @@ def _of_owner(owner: str, options: Mapping[str, Any], usual: Collection[str]) ->
     """Return the options of a benchmark or protocol as words, those of their defaults left out."""
     words = list[str]()
     for key, value in options.items():
-        known = OPTIONS.get(key) if owner == "benchmark" else None
-        if value is None or key in usual or (known is not None and value == known.default):
+        row = row_of(key)
+        # What a protocol usually takes is not known here.
+        default = SETTINGS[key].default if key in SETTINGS else None if row.key else row.usual
+        if value is None or key in usual or (owner == "benchmark" and value == default):
             continue
         listed = value if isinstance(value, list) else [value]
         text = ",".join(public_text(key, one) for one in listed)

@@ -156,11 +156,14 @@ def values_of(started: click.Context) -> dict[str, Any]:
     Secrets among the options are masked.
     """
     from adapters.secrets import masked
-    from harness.commands.options import read_options
-    from harness.settings import FIELDS, SETTINGS, written
+    from harness.settings import FIELDS, SETTINGS, read_settings, written
 
-    with started.scope(cleanup=False):
-        settings = read_options()
+    given = {
+        name: value
+        for name, value in started.params.items()
+        if name in SETTINGS and started.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    settings = read_settings(given)
     found: dict[str, Any] = {}
     for name in SETTINGS:
         if name not in FIELDS or name == "data" or SETTINGS[name].group == "Running":

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.conversation import Reply, Usage
+from harness.benchmarks.step.options import StepOptions
 from harness.runs import (
     CallRecord,
     MessageRecord,
@@ -20,9 +21,10 @@ from harness.runs import (
     Setup,
     StepUnit,
 )
+from harness.settings import declared_by
 from parsers.mind2web import MIND2WEB
 from parsers.records import F1_VARIANTS, Choice, Gold, Prediction, Status
-from reports.comparability import OF_PROTOCOL, OPTIONS
+from reports.comparability import OF_PROTOCOL
 from reports.frames.units import Column
 from tests.units import step_of, step_scores
 
@@ -35,9 +37,10 @@ def setup(**config: Any) -> Setup:
     dataset = {"files": [{"name": "part-0", "sha256": "ab" * 32}], "rows": 7, "partial_tasks": {}}
     dataset |= config.pop("dataset", {})
     model = {"name": "model-1"} | config.pop("model", {})
-    settings = {"benchmark": "test", "distractors": 20, "seed": 1, "f1": "mind2web"}
+    settings: dict[str, Any] = {"benchmark": "test", "distractors": 20, "seed": 1, "f1": "mind2web"}
     settings |= {"invalid": "exclude", "step_rule": "f1", "repeats": 1, **config}
-    for owner, names in (("benchmark_option", OPTIONS), ("protocol_option", OF_PROTOCOL)):
+    of_steps: Iterable[str] = declared_by(StepOptions)
+    for owner, names in (("benchmark_option", of_steps), ("protocol_option", OF_PROTOCOL)):
         own = {name: settings.pop(name) for name in sorted(names) if name in settings}
         if own:
             settings[owner] = {**own, **settings.get(owner, {})}

@@ -10,6 +10,7 @@ import pytest
 
 import harness
 from harness.benchmarks import BENCHMARKS, benchmark
+from harness.benchmarks.step.options import StepOptions
 from harness.runs import open_run
 from harness.settings import FIELDS, SETTINGS, declared_by
 from reports.comparability import (
@@ -17,7 +18,6 @@ from reports.comparability import (
     FACTS,
     OF_ADAPTER,
     OF_PROTOCOL,
-    OPTIONS,
     TABLE,
     row_of,
 )
@@ -103,7 +103,11 @@ def test_every_setting_that_changes_the_question_stands_against_a_ranking() -> N
     same = {"prompts", "history_from", "protocol_option.eager"}
     asks = [
         *(name for name, one in SETTINGS.items() if one.group in ("Question", "Scoring")),
-        *(name for name, one in OPTIONS.items() if one.group in ("Question", "Scoring")),
+        *(
+            name
+            for name, one in declared_by(StepOptions).items()
+            if one.group in ("Question", "Scoring")
+        ),
     ]
     assert {"protocol_option", "seed", "repeats", "top_k", "image_policy", "history"} <= set(asks)
     for name in (*asks, *OF_PROTOCOL, *same, "max_pixels", "prompts_sha256", "ranker_sha256"):

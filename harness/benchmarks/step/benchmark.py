@@ -183,7 +183,15 @@ class StepBenchmark(Benchmark):
         """The choice of candidates decides which options have an effect."""
         from harness.benchmarks.step.settings import fitted
 
-        found = fitted(self, protocol, settings, is_policy=is_policy)
+        found = fitted(
+            self,
+            protocol,
+            settings,
+            is_policy=is_policy,
+            stores=self.stores,
+            screenshots=self.screenshots,
+            f1=self.f1_of_written,
+        )
         return replace(self, options=replace(self.options, **found))
 
     @property

@@ -16,9 +16,8 @@ from harness.settings import SETTINGS, Settings, written
 
 if TYPE_CHECKING:
     from harness.benchmarks.contract import Benchmark
-    from harness.benchmarks.step.benchmark import StepBenchmark
 
-S = TypeVar("S", bound="StepBenchmark")
+S = TypeVar("S", bound="Benchmark")
 DRAWN = ("distractors", "shown", "exclude_related", "exclude_same_text", "order")
 RANKED = ("ranker", "top_k", "missed")
 """Options that have an effect where candidates are drawn, and where they are ranked."""
@@ -86,11 +85,22 @@ def refuse_candidates(
 
 
 def fitted(
-    source: StepBenchmark, protocol: AskingProtocol, settings: Settings, *, is_policy: bool
+    source: Benchmark,
+    protocol: AskingProtocol,
+    settings: Settings,
+    *,
+    is_policy: bool,
+    stores: bool,
+    screenshots: bool | None,
+    f1: str | None,
 ) -> dict[str, Any]:
-    """Return the options that were left open; see `Benchmark.fitted`."""
+    """Return the options that were left open; see `Benchmark.fitted`.
+
+    stores, screenshots, f1: `stores`, `screenshots` and `f1_of_written` of the benchmark.
+    """
     given, found = source.options, dict[str, Any]()
-    _check_stored(source, protocol)
+    if stores:
+        _check_stored(source, protocol)
     offered = source_of(given.candidates, protocol)
     # A baseline draws by the seed, too.
     refuse_candidates(source, offered, protocol, settings, draws=is_policy)
@@ -102,10 +112,10 @@ def fitted(
             which = written(one, "benchmark")
             source.refuse((covered,), f"next to {which}, which covers it; leave one out")
     shown = image_policy_of(given.image_policy, protocol)
-    _check_pictures(source, protocol, PicturePolicy.parse(shown))
+    _check_pictures(source, protocol, PicturePolicy.parse(shown), screenshots)
     found |= {"candidates": offered, "image_policy": shown}
-    if source.f1_of_written is not None and protocol.written and "f1" not in source.given:
-        found["f1"] = source.f1_of_written
+    if f1 is not None and protocol.written and "f1" not in source.given:
+        found["f1"] = f1
     if offered == "ranker":
         top_k = given.top_k or protocol.needs.top_k
         found |= {"top_k": top_k, "missed": given.missed or "zero"}
@@ -119,12 +129,14 @@ def fitted(
     return found
 
 
-def _check_pictures(source: StepBenchmark, protocol: AskingProtocol, policy: PicturePolicy) -> None:
+def _check_pictures(
+    source: Benchmark, protocol: AskingProtocol, policy: PicturePolicy, screenshots: bool | None
+) -> None:
     """Raise `UserError` for pictures that the benchmark or the protocol has no use for."""
     lost = written("lost_rows", "benchmark")
     if source.options.lost_rows and policy.name != "none":
         raise UserError(f"{lost} is for text-only runs; add --image-policy none")
-    if source.screenshots:
+    if screenshots:
         return
     if source.options.lost_rows:
         raise WithoutEffect(
@@ -133,7 +145,7 @@ def _check_pictures(source: StepBenchmark, protocol: AskingProtocol, policy: Pic
             "all of its rows are asked about; leave it out",
             "lost_rows",
         )
-    if source.screenshots is False:
+    if screenshots is False:
         check_seen(source.name, protocol, policy)
 
 
@@ -151,10 +163,8 @@ def check_seen(name: str, protocol: AskingProtocol, policy: PicturePolicy, here:
     )
 
 
-def _check_stored(source: StepBenchmark, protocol: AskingProtocol) -> None:
+def _check_stored(source: Benchmark, protocol: AskingProtocol) -> None:
     """Reject candidates and protocols that do not fit a data set that stores its questions."""
-    if not source.stores:
-        return
     if not protocol.can_be_stored:
         raise UserError(
             f"{source.name} stores its questions, in two rounds: '{protocol.name}' asks in another "
@@ -241,7 +251,7 @@ def candidates_told(shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
     return {"candidates_told": description, "none_rule": rule, **by}
 
 
-def check_letters(source: StepBenchmark, protocol: AskingProtocol) -> None:
+def check_letters(source: Benchmark, protocol: AskingProtocol) -> None:
     """Raise `UserError` if the protocol has no letters for so many candidates."""
     options = source.options
     if options.candidates == "all":
