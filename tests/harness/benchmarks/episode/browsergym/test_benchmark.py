@@ -24,7 +24,9 @@ from tests.harness.commands.tool import call, isolate
 def opened(python: str, name: str, **settings: Any) -> list[Any]:
     return list(
         open_benchmark(
-            benchmark(name).of_run(read_settings({"env_python": python, **settings}))
+            benchmark(name)
+            .with_options({"env_python": python}.items())
+            .of_run(read_settings({**settings}))
         ).entries
     )
 
@@ -227,7 +229,11 @@ def test_tasks_of_the_user_are_read_or_refused_in_one_line(
     data = tmp_path / "tasks.jsonl"
     data.write_bytes((lines or "").encode("latin-1"))
     with pytest.raises(DataError, match=told) as refused:
-        source = benchmark("browsergym:openended").of_run(read_settings({"env_python": python}))
+        source = (
+            benchmark("browsergym:openended")
+            .with_options({"env_python": python}.items())
+            .of_run(read_settings({}))
+        )
         open_benchmark(source, data=None if lines is None else data)
     assert "\n" not in str(refused.value)
 
@@ -244,7 +250,7 @@ def test_the_check_fails_where_the_run_would(
     assert found["https://google.com"].startswith("missing")
     with pytest.raises(UserError, match=re.escape(reason)):
         opened(python, "browsergym:assistantbench.*")
-    own = call("check", "openended", "--benchmark-option", f"env_python={python}")
+    own = call("check", "openended", "--env-python", f"{python}")
     assert "-b browsergym:openended --data tasks.jsonl" in own.out
     assert "ok       tasks" in own.out
 
