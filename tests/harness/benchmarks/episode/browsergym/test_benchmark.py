@@ -243,7 +243,7 @@ def test_the_check_fails_where_the_run_would(
 ) -> None:
     isolate(monkeypatch, tmp_path)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
-    done = call("check", "assistantbench", "--benchmark-option", f"env_python={python}")
+    done = call("check", "assistantbench", "--env-python", f"{python}")
     found = {line.split()[1]: line for line in done.out.splitlines() if len(line.split()) > 1}
     reason = "browsergym.assistantbench cannot be imported (Couldn't reach"
     assert done.code == 1 and found["tasks"].startswith("missing") and reason in found["tasks"]
@@ -272,7 +272,7 @@ def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
     monkeypatch.setenv("WA_REDDIT", "http://user:secret@127.0.0.1:9/")
     monkeypatch.setenv("WA_MAP", "file:///etc")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    done = call("check", "webarena", "--benchmark-option", f"env_python={python}")
+    done = call("check", "webarena", "--env-python", f"{python}")
     assert done.code == 1 and "secret" not in done.out + done.err
     found = {line.split()[1]: line for line in done.out.splitlines() if len(line.split()) > 1}
     assert found["browsergym-webarena"].endswith("not installed")
@@ -287,8 +287,8 @@ def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
     absent = call(
         "check",
         "webarena",
-        "--benchmark-option",
-        f"env_python={tmp_path / 'my gym' / 'bin' / 'python'}",
+        "--env-python",
+        f"{tmp_path / 'my gym' / 'bin' / 'python'}",
     )
     assert absent.code == 2 and "there is no Python" in absent.err
     assert f"python3.12 -m venv '{tmp_path / 'my gym'}'" in absent.out

@@ -195,7 +195,9 @@ from harness.live.pool import Worlds
 from harness.settings import read_settings
 
 async def main():
-    ours = benchmark("browsergym:miniwob.*").with_options({"env_python": sys.argv[1]}.items()).of_run(read_settings({}))
+    ours = benchmark("browsergym:miniwob.*").with_options(
+        {"env_python": sys.argv[1]}.items()
+    ).of_run(read_settings({}))
     worlds = Worlds(ours.world, ours.options(), count=1, limits=ours.limits)
     episode = await worlds.open({"task": sys.argv[2], "seed": 1})
     await episode.act(None)
