@@ -380,8 +380,8 @@ def test_check_of_sound_data_says_what_a_run_would_ask(tmp_path: Path) -> None:
     called = call("data", "check", tmp_path / "schema.toml")
     assert called.code == 0
     assert called.out.splitlines() == [
-        "warning: 1 row: no screenshot: asked about only with --image-policy none "
-        f"--benchmark-option lost_rows=yes (first: {tmp_path / 's.jsonl'}, row 2)",
+        "warning: 1 row: no screenshot: asked about only as text (lost_rows=yes) "
+        f"(first: {tmp_path / 's.jsonl'}, row 2)",
         "local: 2 rows, 2 tasks; 2 CLICK, 1 no_screenshot, 1 valid",
         "2 rows, no errors: a run would ask about 1 step",
     ]

@@ -65,7 +65,7 @@ def test_ui_tars_sees_five_screens_and_every_reply() -> None:
     said = [one["content"] for one in steps[-1] if one["role"] == "assistant"]
     assert all("Action: " in text and "number" not in text for text in said)
     settings = harness.open_run("run").manifest.config
-    assert settings["history"] == "all+turns:5"
+    assert settings["protocol_option"]["history"] == "all+turns:5"
 
 
 def test_sentences_of_the_recording_are_thoughts_where_they_are_asked_for() -> None:

@@ -118,7 +118,7 @@ def test_a_pointing_model_taps_where_it_points(
         (("--protocol", "seeact-choice"), "ask with screen-agent"),
         (
             ("--protocol", "seeact-two-rounds", "--protocol-option", "none=first"),
-            "none has no effect on 'seeact-two-rounds' where it answers ScreenView; leave it out",
+            "unknown key 'none' ('seeact-two-rounds' where it answers ScreenView has ",
         ),
         (
             ("--protocol", "seeact-two-rounds", "--protocol-option", "form=bnid"),

@@ -24,7 +24,9 @@ from tests.harness.commands.tool import call, isolate
 def opened(python: str, name: str, **settings: Any) -> list[Any]:
     return list(
         open_benchmark(
-            benchmark(name).of_run(read_settings({"env_python": python, **settings}))
+            benchmark(name)
+            .with_options({"env_python": python}.items())
+            .of_run(read_settings({**settings}))
         ).entries
     )
 
@@ -227,7 +229,11 @@ def test_tasks_of_the_user_are_read_or_refused_in_one_line(
     data = tmp_path / "tasks.jsonl"
     data.write_bytes((lines or "").encode("latin-1"))
     with pytest.raises(DataError, match=told) as refused:
-        source = benchmark("browsergym:openended").of_run(read_settings({"env_python": python}))
+        source = (
+            benchmark("browsergym:openended")
+            .with_options({"env_python": python}.items())
+            .of_run(read_settings({}))
+        )
         open_benchmark(source, data=None if lines is None else data)
     assert "\n" not in str(refused.value)
 
@@ -237,14 +243,14 @@ def test_the_check_fails_where_the_run_would(
 ) -> None:
     isolate(monkeypatch, tmp_path)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
-    done = call("check", "assistantbench", "--benchmark-option", f"env_python={python}")
+    done = call("check", "assistantbench", "--env-python", f"{python}")
     found = {line.split()[1]: line for line in done.out.splitlines() if len(line.split()) > 1}
     reason = "browsergym.assistantbench cannot be imported (Couldn't reach"
     assert done.code == 1 and found["tasks"].startswith("missing") and reason in found["tasks"]
     assert found["https://google.com"].startswith("missing")
     with pytest.raises(UserError, match=re.escape(reason)):
         opened(python, "browsergym:assistantbench.*")
-    own = call("check", "openended", "--benchmark-option", f"env_python={python}")
+    own = call("check", "openended", "--env-python", f"{python}")
     assert "-b browsergym:openended --data tasks.jsonl" in own.out
     assert "ok       tasks" in own.out
 
@@ -266,7 +272,7 @@ def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
     monkeypatch.setenv("WA_REDDIT", "http://user:secret@127.0.0.1:9/")
     monkeypatch.setenv("WA_MAP", "file:///etc")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    done = call("check", "webarena", "--benchmark-option", f"env_python={python}")
+    done = call("check", "webarena", "--env-python", f"{python}")
     assert done.code == 1 and "secret" not in done.out + done.err
     found = {line.split()[1]: line for line in done.out.splitlines() if len(line.split()) > 1}
     assert found["browsergym-webarena"].endswith("not installed")
@@ -281,8 +287,8 @@ def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
     absent = call(
         "check",
         "webarena",
-        "--benchmark-option",
-        f"env_python={tmp_path / 'my gym' / 'bin' / 'python'}",
+        "--env-python",
+        f"{tmp_path / 'my gym' / 'bin' / 'python'}",
     )
     assert absent.code == 2 and "there is no Python" in absent.err
     assert f"python3.12 -m venv '{tmp_path / 'my gym'}'" in absent.out

@@ -76,7 +76,7 @@ def parser(real: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_nothing_is_missing(real: str) -> None:
-    done = call("check", "browsergym", "--benchmark-option", f"env_python={real}")
+    done = call("check", "browsergym", "--env-python", f"{real}")
     assert done.code == 0 and "stands in for chromium-1117/chrome-linux/chrome" in done.out
 
 
@@ -150,7 +150,11 @@ def test_a_page_of_the_user_takes_text_only_in_its_fields(real: str, tmp_path: P
     )
     data = tmp_path / "tasks.jsonl"
     data.write_text(json.dumps({"goal": "Buy it", "start_url": page.as_uri()}))
-    ours = benchmark("browsergym:openended").of_run(read_settings({"env_python": real}))
+    ours = (
+        benchmark("browsergym:openended")
+        .with_options({"env_python": real}.items())
+        .of_run(read_settings({}))
+    )
     assert isinstance(ours, BrowserGym)
     (unit,) = ours.open(data=data).entries
 

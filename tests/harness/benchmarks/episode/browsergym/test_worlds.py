@@ -38,7 +38,11 @@ Play = Callable[[Episode], Awaitable[Any]]
 
 
 def source(python: str, suite: str = "miniwob") -> BrowserGym:
-    found = benchmark(f"browsergym:{suite}.*").of_run(read_settings({"env_python": python}))
+    found = (
+        benchmark(f"browsergym:{suite}.*")
+        .with_options({"env_python": python}.items())
+        .of_run(read_settings({}))
+    )
     assert isinstance(found, BrowserGym)
     return found
 
@@ -191,7 +195,9 @@ from harness.live.pool import Worlds
 from harness.settings import read_settings
 
 async def main():
-    ours = benchmark("browsergym:miniwob.*").of_run(read_settings({"env_python": sys.argv[1]}))
+    ours = benchmark("browsergym:miniwob.*").with_options(
+        {"env_python": sys.argv[1]}.items()
+    ).of_run(read_settings({}))
     worlds = Worlds(ours.world, ours.options(), count=1, limits=ours.limits)
     episode = await worlds.open({"task": sys.argv[2], "seed": 1})
     await episode.act(None)
