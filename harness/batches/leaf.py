@@ -13,7 +13,7 @@ import click
 from adapters.batches import BatchSettings
 from adapters.batches.contract import Deferrable, Deferring
 from adapters.catalog import MODELS
-from adapters.contract import Fatal
+from adapters.contract import Adapter
 from harness.batches.log import BatchLog
 from harness.errors import UserError
 from harness.planning.estimated_calls import EstimatedCall
@@ -22,6 +22,7 @@ from harness.planning.plan import Plan
 from harness.planning.tier_table import Traffic, Wave
 from harness.printing import say
 from harness.runs import open_run
+from harness.runs.batches import PACKS
 from harness.settings import EPISODES, Settings
 from harness.tables import Column, Grid, counted, render, rows_of
 
@@ -44,15 +45,20 @@ def check(settings: Settings, lacks: Container[str]) -> None:
         )
 
 
+def deferring_of(adapter: Adapter, name: str, path: Path) -> Deferring:
+    """Return how the model of the run at `path` is asked in batches. Raises `UserError`."""
+    if not isinstance(adapter, Deferrable):
+        raise UserError(f"{name} does not say how it is asked in batches: leave --tier out")
+    return adapter.deferring(path / PACKS)
+
+
 def planned(plan: Plan) -> Deferring:
-    """Return how the model of a plan is asked in batches. Raises `Fatal` for one that is not."""
+    """Return how the model of a plan is asked in batches. Raises `UserError`, `Fatal`."""
     adapter = plan.model.adapter
     if not isinstance(adapter, Deferrable):
         # The stand-in for a model that is not loaded has its declaration only.
         adapter = MODELS.keyless(plan.settings.model, **options_of(plan.settings))
-    if not isinstance(adapter, Deferrable):
-        raise Fatal(f"{plan.model.info.name} has a tier batch, but does not say how it is asked")
-    return adapter.deferring(Path())
+    return deferring_of(adapter, plan.model.info.name, plan.directory)
 
 
 def heading(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
@@ -67,7 +73,7 @@ def heading(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
 
 
 def estimate(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> list[str]:
-    """Describe the batches of a run. Raises `Fatal`."""
+    """Describe the batches of a run. Raises as `planned`."""
     deferring = planned(plan)
     limits = deferring.limits
     hours = f", up to {WAVE_HOURS} h a wave" if deferring.preflights else ""

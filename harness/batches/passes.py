@@ -11,21 +11,19 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from adapters.batches import BatchSettings
-from adapters.batches.contract import Deferrable, Deferring
-from adapters.contract import Adapter, Fatal, Fault, PictureSource
+from adapters.contract import Fatal, Fault, PictureSource
 from harness.batches.lane import InBatches, Spool
+from harness.batches.leaf import deferring_of
 from harness.batches.log import BatchLog
 from harness.batches.remote import UNREAD_LOOKS, Remote
 from harness.engine import Budget, CostLimitReached, Engine, Job, Lane, Stopped
 from harness.engine.limits import UNPRICED
-from harness.errors import UserError
 from harness.pictures import PictureStore
 from harness.planning.estimated_calls import preflight_calls
 from harness.planning.model import open_model
 from harness.planning.plan import Plan
 from harness.printing import printable
 from harness.runs import RunDirectory, open_run
-from harness.runs.batches import PACKS
 from harness.runs.files import CALLS, read_records
 from harness.runs.finding import settings_of
 from harness.runs.on_record import CallHead
@@ -57,7 +55,7 @@ def open_batches(
     log, spools = BatchLog.open(directory.path), "batch" in plan.settings.tier
     if not spools and not log.live:
         return None
-    deferring = _deferring(plan.model.adapter, plan.model.info.name, directory.path)
+    deferring = deferring_of(plan.model.adapter, plan.model.info.name, directory.path)
     heads = read_records(directory.path / CALLS, CallHead) if log.live else ()
     recorded = {head.id for head in heads}
     first = max((case.cost or 0.0 for case in preflight_calls(plan)), default=0.0)
@@ -180,13 +178,6 @@ def _standing(spool: Spool) -> str:
     return ", ".join([*parts, f"${budget.spent:.2f} spent", f"${budget.held:.2f} reserved"])
 
 
-def _deferring(adapter: Adapter, name: str, path: Path) -> Deferring:
-    """Return how the model of the run at `path` is asked in batches. Raises `UserError`."""
-    if not isinstance(adapter, Deferrable):
-        raise UserError(f"{name} is not asked in batches: leave --tier out")
-    return adapter.deferring(path / PACKS)
-
-
 async def cancel(path: Path, say: Callable[[str], None]) -> None:
     """End the batches of the run at `path`, and fetch what they have answered by then.
 
@@ -195,7 +186,7 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
     run = open_run(path)
     model = open_model(settings_of(run)).loaded()
     with RunDirectory.start(path, run.manifest) as directory:
-        deferring, log = _deferring(model.adapter, model.info.name, path), BatchLog.open(path)
+        deferring, log = deferring_of(model.adapter, model.info.name, path), BatchLog.open(path)
         spool = Spool(deferring, log, PictureStore(), False, (), _nothing)
         spool.begin(Budget(None, directory.spent), UNPRICED)
         remote = Remote(spool, say)
