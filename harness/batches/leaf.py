@@ -11,9 +11,8 @@ from pathlib import Path
 import click
 
 from adapters.batches import BatchSettings
-from adapters.batches.contract import Deferrable, Deferring
+from adapters.batches.contract import Deferrable, Deferring, deferring_of
 from adapters.catalog import MODELS
-from adapters.contract import Adapter
 from harness.batches.log import BatchLog
 from harness.errors import UserError
 from harness.planning.estimated_calls import EstimatedCall
@@ -45,20 +44,13 @@ def check(settings: Settings, lacks: Container[str]) -> None:
         )
 
 
-def deferring_of(adapter: Adapter, name: str, path: Path) -> Deferring:
-    """Return how the model of the run at `path` is asked in batches. Raises `UserError`."""
-    if not isinstance(adapter, Deferrable):
-        raise UserError(f"{name} does not say how it is asked in batches: leave --tier out")
-    return adapter.deferring(path / PACKS)
-
-
 def planned(plan: Plan) -> Deferring:
-    """Return how the model of a plan is asked in batches. Raises `UserError`, `Fatal`."""
+    """Return how the model of a plan is asked in batches. Raises `Fatal`."""
     adapter = plan.model.adapter
     if not isinstance(adapter, Deferrable):
         # The stand-in for a model that is not loaded has its declaration only.
         adapter = MODELS.keyless(plan.settings.model, **options_of(plan.settings))
-    return deferring_of(adapter, plan.model.info.name, plan.directory)
+    return deferring_of(adapter, plan.model.info.name, plan.directory / PACKS)
 
 
 def heading(plan: Plan, calls: Sequence[EstimatedCall]) -> str:

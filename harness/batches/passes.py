@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from adapters.batches import BatchSettings
+from adapters.batches.contract import deferring_of
 from adapters.contract import Fatal, Fault, PictureSource
 from harness.batches.lane import InBatches, Spool
-from harness.batches.leaf import deferring_of
 from harness.batches.log import BatchLog
 from harness.batches.remote import UNREAD_LOOKS, Remote
 from harness.engine import Budget, CostLimitReached, Engine, Job, Lane, Stopped
@@ -24,6 +24,7 @@ from harness.planning.model import open_model
 from harness.planning.plan import Plan
 from harness.printing import printable
 from harness.runs import RunDirectory, open_run
+from harness.runs.batches import PACKS
 from harness.runs.files import CALLS, read_records
 from harness.runs.finding import settings_of
 from harness.runs.on_record import CallHead
@@ -50,12 +51,12 @@ def open_batches(
     """Return the passes of a session that sends batches, or finds some of an earlier one.
 
     `ready` is called once before the first request is put into a batch. Returns None for other
-    sessions. Raises `UserError` for a model that is not asked so.
+    sessions. Raises `Fatal` for a model that is not asked so.
     """
     log, spools = BatchLog.open(directory.path), "batch" in plan.settings.tier
     if not spools and not log.live:
         return None
-    deferring = deferring_of(plan.model.adapter, plan.model.info.name, directory.path)
+    deferring = deferring_of(plan.model.adapter, plan.model.info.name, directory.path / PACKS)
     heads = read_records(directory.path / CALLS, CallHead) if log.live else ()
     recorded = {head.id for head in heads}
     first = max((case.cost or 0.0 for case in preflight_calls(plan)), default=0.0)
@@ -186,7 +187,8 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
     run = open_run(path)
     model = open_model(settings_of(run)).loaded()
     with RunDirectory.start(path, run.manifest) as directory:
-        deferring, log = deferring_of(model.adapter, model.info.name, path), BatchLog.open(path)
+        log = BatchLog.open(path)
+        deferring = deferring_of(model.adapter, model.info.name, path / PACKS)
         spool = Spool(deferring, log, PictureStore(), False, (), _nothing)
         spool.begin(Budget(None, directory.spent), UNPRICED)
         remote = Remote(spool, say)
