@@ -18,7 +18,7 @@ import msgspec
 
 from adapters.api import ApiAdapter
 from adapters.checks import plain_json
-from adapters.contract import Fatal, Fault, PictureSource, Request
+from adapters.contract import Adapter, Fatal, Fault, PictureSource, Request
 from adapters.conversation import Finish, Reply
 from adapters.decoding import convert_to
 from adapters.faults import Failure
@@ -222,6 +222,13 @@ class Deferrable(Protocol):
         folder: where the files of lines lie that `upload` and `create` are given.
         """
         ...
+
+
+def deferring_of(adapter: Adapter, name: str, folder: Path) -> Deferring:
+    """Return how an adapter is asked in batches. Raises `Fatal` if it is not."""
+    if not isinstance(adapter, Deferrable):
+        raise Fatal(f"{name} does not say how it is asked in batches: leave --tier out")
+    return adapter.deferring(folder)
 
 
 def _unmarked(request: Request) -> Request:

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import click
 
-from adapters.batches.contract import Deferrable, Deferring
+from adapters.batches.contract import Deferrable, Deferring, deferring_of
 from adapters.catalog import MODELS
-from adapters.contract import Fatal
 from harness.batches.log import BatchLog
 from harness.errors import UserError
 from harness.planning.estimated_calls import EstimatedCall
@@ -21,6 +20,7 @@ from harness.planning.plan import Plan
 from harness.planning.tier_table import Traffic, Wave
 from harness.printing import say
 from harness.runs import open_run
+from harness.runs.batches import PACKS
 from harness.settings import Settings
 from harness.tables import Column, Grid, counted, render, rows_of
 
@@ -39,14 +39,12 @@ def check(settings: Settings) -> None:
 
 
 def planned(plan: Plan) -> Deferring:
-    """Return how the model of a plan is asked in batches. Raises `Fatal` for one that is not."""
+    """Return how the model of a plan is asked in batches. Raises `Fatal`."""
     adapter = plan.model.adapter
     if not isinstance(adapter, Deferrable):
         # The stand-in for a model that is not loaded has its declaration only.
         adapter = MODELS.keyless(plan.settings.model, **options_of(plan.settings))
-    if not isinstance(adapter, Deferrable):
-        raise Fatal(f"{plan.model.info.name} has a tier batch, but does not say how it is asked")
-    return adapter.deferring(Path())
+    return deferring_of(adapter, plan.model.info.name, plan.directory / PACKS)
 
 
 def heading(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
@@ -61,7 +59,7 @@ def heading(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
 
 
 def estimate(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> list[str]:
-    """Describe the batches of a run. Raises `Fatal`."""
+    """Describe the batches of a run. Raises as `planned`."""
     deferring = planned(plan)
     limits = deferring.limits
     hours = f", up to {WAVE_HOURS} h a wave" if deferring.preflights else ""

@@ -10,14 +10,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from adapters.batches.contract import Deferrable, Deferring
-from adapters.contract import Adapter, Fatal, Fault, PictureSource
+from adapters.batches.contract import deferring_of
+from adapters.contract import Fatal, Fault, PictureSource
 from harness.batches.lane import InBatches, Spool
 from harness.batches.log import BatchLog
 from harness.batches.remote import UNREAD_LOOKS, Remote
 from harness.engine import Budget, CostLimitReached, Engine, Job, Lane, Stopped
 from harness.engine.limits import UNPRICED
-from harness.errors import UserError
 from harness.pictures import PictureStore
 from harness.planning.estimated_calls import preflight_calls
 from harness.planning.model import open_model
@@ -51,12 +50,12 @@ def open_batches(
     """Return the passes of a session that sends batches, or finds some of an earlier one.
 
     `ready` is called once before the first request is put into a batch. Returns None for other
-    sessions. Raises `UserError` for a model that is not asked so.
+    sessions. Raises `Fatal` for a model that is not asked so.
     """
     log, spools = BatchLog.open(directory.path), "batch" in plan.settings.tier
     if not spools and not log.live:
         return None
-    deferring = _deferring(plan.model.adapter, plan.model.info.name, directory.path)
+    deferring = deferring_of(plan.model.adapter, plan.model.info.name, directory.path / PACKS)
     heads = read_records(directory.path / CALLS, CallHead) if log.live else ()
     recorded = {head.id for head in heads}
     first = max((case.cost or 0.0 for case in preflight_calls(plan)), default=0.0)
@@ -179,13 +178,6 @@ def _standing(spool: Spool) -> str:
     return ", ".join([*parts, f"${budget.spent:.2f} spent", f"${budget.held:.2f} reserved"])
 
 
-def _deferring(adapter: Adapter, name: str, path: Path) -> Deferring:
-    """Return how the model of the run at `path` is asked in batches. Raises `UserError`."""
-    if not isinstance(adapter, Deferrable):
-        raise UserError(f"{name} is not asked in batches: leave --tier out")
-    return adapter.deferring(path / PACKS)
-
-
 async def cancel(path: Path, say: Callable[[str], None]) -> None:
     """End the batches of the run at `path`, and fetch what they have answered by then.
 
@@ -194,7 +186,8 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
     run = open_run(path)
     model = open_model(settings_of(run)).loaded()
     with RunDirectory.start(path, run.manifest) as directory:
-        deferring, log = _deferring(model.adapter, model.info.name, path), BatchLog.open(path)
+        log = BatchLog.open(path)
+        deferring = deferring_of(model.adapter, model.info.name, path / PACKS)
         spool = Spool(deferring, log, PictureStore(), False, (), _nothing)
         spool.begin(Budget(None, directory.spent), UNPRICED)
         remote = Remote(spool, say)
