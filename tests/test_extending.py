@@ -247,7 +247,7 @@ def test_a_measure_a_policy_a_command_and_an_export_are_files(own: Example) -> N
 def test_the_same_files_are_a_package(own: Example) -> None:
     (own.folder / "pyproject.toml").write_text(files_of("A package")["pyproject.toml"])
     register(own.folder)
-    assert "plain" in own.run("models") and "always-save" in own.run("policies")
+    assert "plain" in own.run("models") and "always-save" in own.run("models")
     out = own.run("run", "-m", "always-save", "-b", "icons", "--data", "pictures", "-o", "run")
     assert "25.0" in out  # the mean over programs
     assert "0 of 3 predictions read differently" in own.run("score", "run")
@@ -295,7 +295,7 @@ def test_a_panel_of_judges_asks_all_of_them_and_counts_their_answers(tmp_path: P
 
 @pytest.mark.parametrize("example", ["A policy of steps"], indirect=True)
 def test_a_policy_of_another_package_is_listed_and_run(example: Example) -> None:
-    assert "shortest-text" in example.run("policies")
+    assert "shortest-text" in example.run("models")
     summary = example.evaluate("--model", "shortest-text", "--image-policy", "none")
     assert summary["complete"]
 

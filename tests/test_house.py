@@ -67,7 +67,7 @@ def test_importing_a_package_loads_nothing_heavy(package: str, tmp_path: Path) -
     assert not loaded & {*HEAVY, *SDKS}
 
 
-@pytest.mark.parametrize("line", ["--help", "models", "policies", "benchmarks", "protocols"])
+@pytest.mark.parametrize("line", ["--help", "models", "benchmarks", "protocols"])
 def test_help_and_lists_load_nothing_heavy(line: str, tmp_path: Path) -> None:
     code = (
         "import sys, atexit\n"

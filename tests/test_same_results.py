@@ -120,7 +120,7 @@ def test_an_intended_difference_names_issue_reason_and_keys(left_out: str) -> No
 
 def test_commands_in_forked_processes_end_as_they_do_alone(tmp_path: Path) -> None:
     revision = prepared("head", str(ROOT), None, tmp_path)
-    lines = ("policies", "run -m oracel -b sample", "run -b sample --limit 1 -m oracle -o out")
+    lines = ("models", "run -m oracel -b sample", "run -b sample --limit 1 -m oracle -o out")
     with revision.forks() as carry_out:
         for number, line in enumerate((*lines, lines[0])):
             told, alone = tmp_path / f"{number}.out", tmp_path / f"{number}.err"

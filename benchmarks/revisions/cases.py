@@ -180,7 +180,7 @@ def _runs() -> dict[str, tuple[str, ...]]:
             ),
             "shards": tuple(run(f"{openai} --shard {number}/2 --limit 3") for number in (1, 2)),
             "snapshot": (
-                f"snapshot {DATA} --workers 1 -k 10 -o snapshot.parquet",
+                f"data snapshot {DATA} --workers 1 -k 10 -o snapshot.parquet",
                 run("-m lexical", "-b snapshot --data snapshot.parquet"),
                 run(openai, "-b snapshot --data snapshot.parquet"),
             ),

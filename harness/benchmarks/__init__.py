@@ -91,7 +91,7 @@ BUILT_IN = {
     ),
     "snapshot": (
         "harness.benchmarks.snapshots:SNAPSHOT",
-        "a snapshot written by `vlm-eval snapshot`, given with --data",
+        "a snapshot written by `vlm-eval data snapshot`, given with --data",
     ),
     "sample": (
         "harness.benchmarks.sample:BENCHMARK",
@@ -111,7 +111,8 @@ BUILT_IN = {
     ),
     "browsergym": (
         "harness.benchmarks.episode.browsergym.benchmark:browsergym",
-        "tasks of BrowserGym, such as browsergym:webarena.*, live (vlm-eval check browsergym)",
+        "tasks of BrowserGym, such as browsergym:webarena.*, live (vlm-eval environments check "
+        "browsergym)",
     ),
     "steps": (
         "harness.benchmarks.steps:SimpleBenchmark",

@@ -2,8 +2,8 @@
 
 Two kinds of files share the same columns (data set card of
 rabbit-hmi/MM-Mind2Web-tilde_test_snapshot_20dist): rabbit's, where element ids are read from the
-`bnid` attributes in the stored texts, and those written by `vlm-eval snapshot`, whose extra columns
-hold whatever a run needs to give the same results as one on the original data.
+`bnid` attributes in the stored texts, and those written by `vlm-eval data snapshot`, whose extra
+columns hold whatever a run needs to give the same results as one on the original data.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MARKED_INVALID = "marked_invalid"
 """Reason of a stored row flagged as invalid although it has a positive and a picture."""
 
 OWN = "vlm_eval_"
-"""Prefix of the columns that `vlm-eval snapshot` adds."""
+"""Prefix of the columns that `vlm-eval data snapshot` adds."""
 SETTINGS = b"vlm_eval_snapshot"
 """Key of a file's metadata that holds, as JSON, the settings that it was made with."""
 
@@ -85,7 +85,7 @@ _ELEMENT = re.compile(r"\s*<\s*([\w:.-]+)[^>]*?\bbnid\s*=\s*[\"']?([^\s\"'>]+)")
 
 @dataclass(frozen=True, slots=True)
 class TildeLayout(TableLayout):
-    """The columns of a snapshot, with or without those that `vlm-eval snapshot` adds."""
+    """The columns of a snapshot, with or without those that `vlm-eval data snapshot` adds."""
 
     what: str = "a snapshot"
     required: tuple[str, ...] = _CARD

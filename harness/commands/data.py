@@ -1,4 +1,4 @@
-"""`vlm-eval data`: look at data files, and repack them."""
+"""`vlm-eval data`: look at data files, and make them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.commands.groups import LazyGroup
 from harness.commands.listing import unit_lines
 from harness.commands.options import DATA, read_options, setting_options
 from harness.printing import say
@@ -17,9 +18,18 @@ if TYPE_CHECKING:
     from harness.settings import Settings
 
 
-@click.group()
+@click.group(
+    cls=LazyGroup,
+    later={
+        "record": ("harness.recording.command:record", "Record a task on your own site."),
+        "snapshot": (
+            "harness.commands.snapshot:snapshot",
+            "Write the questions of a run to a file.",
+        ),
+    },
+)
 def data() -> None:
-    """Look at the data of a benchmark, or prepare files for reading in little memory."""
+    """Look at the data of a benchmark, and import, record, store or repack data."""
 
 
 @data.command(short_help="Check your own steps, or count the rows of a benchmark.")

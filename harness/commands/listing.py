@@ -1,4 +1,4 @@
-"""List models, policies, benchmarks, protocols, and steps, a line each."""
+"""List models, baselines, benchmarks, protocols, and steps, a line each."""
 
 from __future__ import annotations
 
@@ -75,18 +75,21 @@ def _value(default: object) -> str:
 @click.command()
 @click.argument("name", required=False)
 def models(name: str | None) -> None:
-    """List the models that --model takes, and the embedders that --role takes.
+    """List the models and baselines that --model takes, and the embedders that --role takes.
 
     With NAME, list the keys of --adapter-option for that model.
     """
     from adapters import EMBEDDERS, names
+    from harness.policies import POLICIES
 
     if name is not None:
         _model(name)
         return
     print_names(names().items())
     say("\nThe model's own name follows the colon (openai:gpt-5.4); names that begin with gpt-,")
-    say("claude- or gemini- need no prefix. Baselines (vlm-eval policies) are models, too.")
+    say("claude- or gemini- need no prefix.")
+    say("\nBaselines, which answer without a model:")
+    print_names((entry.name, entry.summary) for entry in POLICIES.entries())
     say("\nEmbedders, for protocols that compare texts (vlm-eval protocols says which):")
     print_names(EMBEDDERS.names().items())
     say("\nvlm-eval models NAME lists the keys of --adapter-option for a model.")
@@ -124,14 +127,6 @@ def _model(name: str) -> None:
 def _about_code(thing: object) -> str:
     """Return the first line of the documentation of what no package registers."""
     return (inspect.getdoc(thing) or "").partition("\n")[0]
-
-
-@click.command()
-def policies() -> None:
-    """List the baselines; --model takes them, too."""
-    from harness.policies import POLICIES
-
-    print_names((entry.name, entry.summary) for entry in POLICIES.entries())
 
 
 @click.command()

@@ -30,10 +30,6 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
         "run": ("harness.commands.run:run", "Evaluate a model (the default command)."),
         "score": ("harness.commands.score:score", "Score a run again, or others' predictions."),
         "reproduce": (None, "Measure a published row again."),
-        "play": (
-            "harness.gym.command:play",
-            "Play the environment of recorded tasks with a baseline.",
-        ),
         "batches": (
             "harness.batches.leaf:batches",
             "Show or cancel a run's batches at a provider.",
@@ -53,37 +49,35 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
         "export": (None, "Write runs in the formats of other projects."),
     },
     "Data": {
-        "data": ("harness.commands.data:data", "Check, repack and import data files."),
-        "record": (
-            "harness.recording.command:record",
-            "Record a task on your own site.",
-        ),
-        "snapshot": (
-            "harness.commands.snapshot:snapshot",
-            "Write the questions of a run to a file.",
-        ),
-    },
-    "Environments": {
-        "check": (
-            "harness.benchmarks.episode.browsergym.command:check",
-            "Say what an environment of BrowserGym needs and lacks.",
+        "data": ("harness.commands.data:data", "Check, import, record and store data."),
+        "environments": (
+            "harness.commands.groups:environments",
+            "Play recorded tasks; check an environment of BrowserGym.",
         ),
     },
     "List": {
-        "models": ("harness.commands.listing:models", "List models."),
-        "policies": ("harness.commands.listing:policies", "List baselines."),
+        "models": ("harness.commands.listing:models", "List models and baselines."),
         "benchmarks": ("harness.commands.listing:benchmarks", "List benchmarks."),
         "protocols": ("harness.commands.listing:protocols", "List ways to ask."),
         "rankers": (
             "harness.ranker_models.commands:rankers",
             "List rankers of candidates; rank with them, measure and train them.",
         ),
-        "trackers": ("harness.trackers.config:trackers", "List services that can track a run."),
     },
 }
 for _heading, _commands in _BUILT_IN.items():
     for _name, (_target, _summary) in _commands.items():
         COMMANDS.add(_name, _target, _summary, heading=_heading)
+
+_MOVED = {
+    "play": "environments play",
+    "check": "environments check",
+    "record": "data record",
+    "snapshot": "data snapshot",
+    "policies": "models",
+    "trackers": "run --help-all",
+}
+"""Commands that once stood by themselves, by what does their work now."""
 
 
 class Commands(click.Group):
@@ -108,6 +102,9 @@ class Commands(click.Group):
             allow(args[0])
             COMMANDS.get(args[0])
         except UnknownName as error:
+            if args[0] in _MOVED:
+                moved = f"'{args[0]}' is now 'vlm-eval {_MOVED[args[0]]}'"
+                raise click.UsageError(moved) from error
             raise click.UsageError(f"{error} (vlm-eval --help lists them)") from error
         return super().resolve_command(ctx, args)
 

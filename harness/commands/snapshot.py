@@ -1,4 +1,4 @@
-"""`vlm-eval snapshot`: write the seeded questions to a file."""
+"""`vlm-eval data snapshot`: write the seeded questions to a file."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@
     observation, reward, terminated, truncated, info = env.step('click("12")')
 
 Importing this module registers `MIND2WEB` and `MT_MIND2WEB`; it opens no data. See
-docs/environment.md for observations and actions. `vlm-eval play --model lexical --benchmark sample`
-plays one with a baseline.
+docs/environment.md for observations and actions. `vlm-eval environments play --model lexical
+--benchmark sample` plays one with a baseline.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`vlm-eval play`: play the environment of recorded tasks with a baseline."""
+"""`vlm-eval environments play`: play the environment of recorded tasks with a baseline."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
     """Play the environment of recorded tasks with a baseline.
 
     \b
-    vlm-eval play --model lexical --benchmark sample --split dev
+    vlm-eval environments play --model lexical --benchmark sample --split dev
 
     The scores equal those of `vlm-eval run --protocol action-strings` with the same settings; a
     point counts for the smallest candidate under it (--benchmark-option point_rule=smallest). Your

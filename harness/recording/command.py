@@ -1,4 +1,4 @@
-"""`vlm-eval record`: record a task while a person performs it in a browser."""
+"""`vlm-eval data record`: record a task while a person performs it in a browser."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def record(
     """Record a task on your own site, in the format of Multimodal-Mind2Web.
 
     \b
-    vlm-eval record https://shop.example/ --out recorded
+    vlm-eval data record https://shop.example/ --out recorded
     vlm-eval data check recorded
     vlm-eval --model gpt-5.4 --benchmark multimodal-mind2web --data recorded
 

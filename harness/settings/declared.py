@@ -37,9 +37,7 @@ class Settings:
     None means that a setting was left to the model or the machine.
     """
 
-    model: str = _model(
-        "", "Model or policy; `vlm-eval models` and `vlm-eval policies` list them.", short="-m"
-    )
+    model: str = _model("", "Model or baseline; `vlm-eval models` lists them.", short="-m")
     base_url: str | None = _model(
         None, "OpenAI-compatible server, ending in /v1.", of="adapter", only="model"
     )

@@ -199,7 +199,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "merge nothing": (("merge", "--out", "merged"), "RUNS"),
     "show nothing": (("show", *DEV), "STEP"),
     "show no step": (("show", "nope", *DEV), "no step 'nope'"),
-    "snapshot to nowhere": (("snapshot", *DEV), "--out"),
+    "snapshot to nowhere": (("data", "snapshot", *DEV), "--out"),
     "repack nothing": (("data", "repack", "nope", "new"), "no such file or folder: nope"),
 }
 

@@ -26,12 +26,15 @@ from tests.servers import WireServer, error
 
 HEAVY = ("torch", "transformers", "datasets", "openai", "anthropic", "google.genai", "pandas")
 COMMANDS = (
-    *("run", "show", "score", "snapshot", "merge", "data check", "data repack"),
+    *("run", "show", "score", "merge", "data check", "data repack", "data snapshot"),
     *("rankers rank", "rankers recall", "rankers train", "rankers convert"),
 )
+IN_GROUPS = ("data record", "environments play", "environments check")
 LISTS = {
-    "models": ("openai", "anthropic", "google", "scripted", "hf", "qwen-vl", "seeclick"),
-    "policies": ("random", "always-click", "oracle", "lexical"),
+    "models": (
+        *("openai", "anthropic", "google", "scripted", "hf", "qwen-vl", "seeclick"),
+        *("random", "always-click", "oracle", "lexical"),
+    ),
     "benchmarks": ("multimodal-mind2web", "mm-mind2web-tilde", "snapshot", "sample"),
     "protocols": ("seeact-two-rounds",),
 }
@@ -64,11 +67,9 @@ def test_lists_have_a_line_for_everything_there_is(name: str) -> None:
 @pytest.mark.parametrize(
     ("line", "extras"),
     [
-        ("policies", {"ocr": "ocr"}),
         ("benchmarks", {"miniwob": "miniwob", "autowebbench": "zh"}),
         ("rankers", {"cross-encoder": "rank"}),
-        ("trackers", {"wandb": "wandb", "trackio": "trackio"}),
-        ("models", dict.fromkeys(LOCAL, "local") | {"vllm": "vllm"}),
+        ("models", dict.fromkeys(LOCAL, "local") | {"vllm": "vllm", "ocr": "ocr"}),
     ],
 )
 def test_a_list_says_which_extra_a_name_needs(line: str, extras: dict[str, str]) -> None:
@@ -77,7 +78,8 @@ def test_a_list_says_which_extra_a_name_needs(line: str, extras: dict[str, str])
 
 
 @pytest.mark.parametrize(
-    ("line", "extra"), [("record", "record"), ("play", "gym"), ("rankers train", "rank")]
+    ("line", "extra"),
+    [("data record", "record"), ("environments play", "gym"), ("rankers train", "rank")],
 )
 def test_help_says_which_extra_a_command_needs(line: str, extra: str) -> None:
     assert f"the extra {extra}" in " ".join(call(*line.split(), "--help").out.split())
@@ -89,6 +91,43 @@ def test_help_names_every_command_and_itself() -> None:
     assert called.out.startswith("Usage: vlm-eval ")
     listed = [line.split()[0] for line in called.out.splitlines() if line.startswith("  ")]
     assert {line.split()[0] for line in COMMANDS} | set(LISTS) <= set(listed)
+
+
+def test_the_help_has_a_line_for_each_of_twenty_commands() -> None:
+    rows = re.findall(r"^  ([a-z]+)  +[A-Z]", call("--help").out.partition("\nEvaluate:")[2], re.M)
+    assert len(rows) == len(set(rows)) == 20
+
+
+@pytest.mark.parametrize(
+    ("old", "now"),
+    [
+        ("play --model lexical", "environments play"),
+        ("check webarena", "environments check"),
+        ("snapshot --out a.parquet", "data snapshot"),
+        ("record https://shop.invalid --out a", "data record"),
+        ("policies", "models"),
+        ("trackers", "run --help-all"),
+    ],
+)
+def test_a_command_that_moved_is_refused_by_its_new_name(old: str, now: str) -> None:
+    called = call(*old.split())
+    assert (called.code, called.out) == (2, "")
+    assert called.err == f"vlm-eval: '{old.split()[0]}' is now 'vlm-eval {now}'\n"
+    assert call(*now.split(), "--help").out.startswith(f"Usage: vlm-eval {now.split(' --')[0]} ")
+
+
+@pytest.mark.parametrize("group", ["data", "environments", "rankers"])
+def test_the_help_of_a_group_lists_its_commands_and_imports_none(group: str) -> None:
+    program = (
+        "import sys\n"
+        "sys.modules['gymnasium'] = sys.modules['playwright'] = None\n"
+        f"from harness.commands.main import run; run([{group!r}, '--help'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    names = {line.split()[-1] for line in (*COMMANDS, *IN_GROUPS) if line.startswith(group)}
+    listed = re.findall(r"^  ([a-z-]+)  +[A-Z]", done.stdout.partition("\nCommands:")[2], re.M)
+    assert names <= set(listed)
 
 
 def test_the_help_of_run_has_the_usual_options_and_help_all_every_one() -> None:
@@ -147,7 +186,7 @@ def test_a_package_that_another_distribution_has_overwritten_is_noticed(tmp_path
         folder = Path(str(package.__file__)).parent
         leave = shutil.ignore_patterns("__pycache__", "*.parquet")
         shutil.copytree(folder, house / folder.name, ignore=leave)
-    line = [sys.executable, "-B", "-m", "harness", "policies"]
+    line = [sys.executable, "-B", "-m", "harness", "models"]
     fine = subprocess.run(line, cwd=house, capture_output=True, text=True)
     assert (fine.returncode, fine.stderr) == (0, "")
     (house / "adapters" / "__init__.py").write_text('"""Somebody else\'s adapters."""\n')
@@ -210,7 +249,7 @@ def test_a_machine_without_memory_is_one_line(
         raise error
 
     monkeypatch.setattr("harness.commands.main.cli.main", fail)
-    called = call("policies")
+    called = call("models")
     assert (called.code, called.out) == (2, "")
     assert called.err.startswith(f"vlm-eval: {line}")
     assert called.err.count("\n") == 1

@@ -23,7 +23,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 MISTAKES = {
-    "run": "name a model with --model: `vlm-eval models` and `vlm-eval policies` list them",
+    "run": "name a model with --model: `vlm-eval models` lists them",
     "rnu -m lexical": "unknown command 'rnu'; did you mean 'run'?",
     "run -m lexical --banchmark sample": "'--benchmark'",
     "run -m lexical -b sample extra": "unexpected extra argument (extra)",

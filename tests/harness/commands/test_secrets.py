@@ -84,7 +84,7 @@ def test_a_recording_has_no_password(
     address: str, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.recording.session.check_display", lambda: None)
-    told = call("record", address, "--out", "recorded")
+    told = call("data", "record", address, "--out", "recorded")
     assert told.code == 2 and "pa55word" not in told.err + told.out + written(place)
 
 

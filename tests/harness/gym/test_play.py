@@ -58,7 +58,7 @@ def test_a_baseline_scores_what_it_scores_in_a_run(
 def test_the_command_prints_the_table_of_the_run(tmp_path: Path) -> None:
     line = ["--model", "lexical", "--benchmark", "sample", "--split", "dev", "--limit", "4"]
     run = call("run", *line, "--details", "--out", str(tmp_path / "run"), "--progress", "off")
-    played = call("play", *line)
+    played = call("environments", "play", *line)
     assert (run.code, played.code) == (0, 0)
     *table, last = played.out.splitlines()
     shared = run.out.splitlines()[: len(table)]
@@ -103,6 +103,7 @@ def test_a_strict_game_tells_how_far_it_got(tmp_path: Path) -> None:
         "lost_rows=yes",
     )
     line = (
+        "environments",
         "play",
         *options,
         "--transition",
@@ -120,7 +121,7 @@ def test_a_strict_game_tells_how_far_it_got(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["gpt-5.4", "centre"])
 def test_who_is_no_baseline_of_recorded_steps_is_refused(name: str) -> None:
-    asked = call("play", "--model", name, "--benchmark", "sample")
+    asked = call("environments", "play", "--model", name, "--benchmark", "sample")
     assert asked.code == 2
     assert f"'{name}' is not a baseline for recorded steps (oracle, random" in asked.complaint
 
@@ -128,7 +129,7 @@ def test_who_is_no_baseline_of_recorded_steps_is_refused(name: str) -> None:
 def test_without_gymnasium_one_line_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['gymnasium'] = None\n"
-        "from harness.commands.main import run; run(['play', '--model', 'random'])"
+        "from harness.commands.main import run; run(['environments', 'play', '--model', 'random'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2

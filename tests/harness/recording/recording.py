@@ -126,5 +126,5 @@ def recorded(
     """Record what a script does."""
     out = folder / "out"
     given = ["--script", str(script(folder / "script", moves)), "--out", str(out), *more]
-    assert run("record", *([address] if address else []), *given) == 0
+    assert run("data", "record", *([address] if address else []), *given) == 0
     return Recording(out)

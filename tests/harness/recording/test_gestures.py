@@ -251,7 +251,7 @@ def test_a_kill_loses_the_open_step_and_nothing_else(
             {"op": "WAIT", "at": "#never"},
         ]
         given = ["--script", str(script(tmp_path / "first", moves)), "--out", str(out)]
-        command = [sys.executable, "-m", "harness", "record", address, *given]
+        command = [sys.executable, "-m", "harness", "data", "record", address, *given]
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
         second = out / UNFINISHED / "0002.step"
         end = time.monotonic() + 60
@@ -261,10 +261,10 @@ def test_a_kill_loses_the_open_step_and_nothing_else(
         child.wait()
 
         with pytest.raises(UserError, match=r"--resume.*--discard"):
-            run("record", address, *given)
+            run("data", "record", address, *given)
         rest = [{"op": "CLICK", "at": "#plus"}]
         again = ["--script", str(script(tmp_path / "second", rest)), "--out", str(out)]
-        assert run("record", "--resume", *again) == 0
+        assert run("data", "record", "--resume", *again) == 0
     assert "going on after 2 steps" in capsys.readouterr().out
     assert Recording(out).words == [
         "[link]  Offers -> CLICK",
@@ -282,7 +282,7 @@ def test_what_cannot_begin_leaves_nothing_behind(
     steps = script(tmp_path / "script", [{"op": "BACK"}])
     out = tmp_path / "out"
     with pytest.raises(UserError, match=r"pip install '\.\[record\]'"):
-        run("record", "https://a.invalid", "--script", str(steps), "--out", str(out))
+        run("data", "record", "https://a.invalid", "--script", str(steps), "--out", str(out))
     assert not list(out.iterdir())
 
 
@@ -293,7 +293,7 @@ def test_without_a_display_one_line_says_what_to_do(
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     with pytest.raises(UserError, match=r"no display.*--script FILE") as failure:
-        run("record", "https://shop.invalid", "--out", str(tmp_path / "out"))
+        run("data", "record", "https://shop.invalid", "--out", str(tmp_path / "out"))
     assert "\n" not in str(failure.value)
     assert not (tmp_path / "out").exists()
 
@@ -325,7 +325,15 @@ def test_what_is_wrong_with_a_script_is_named(tmp_path: Path, content: str, said
     path = tmp_path / "script.toml"
     path.write_text(content)
     with pytest.raises(UserError, match=said):
-        run("record", "https://a.invalid", "--script", str(path), "--out", str(tmp_path / "out"))
+        run(
+            "data",
+            "record",
+            "https://a.invalid",
+            "--script",
+            str(path),
+            "--out",
+            str(tmp_path / "out"),
+        )
 
 
 @pytest.mark.parametrize(
@@ -343,7 +351,7 @@ def test_what_is_wrong_with_a_script_is_named(tmp_path: Path, content: str, said
 def test_addresses_that_cannot_be_recorded_are_refused(tmp_path: Path, given: list[str]) -> None:
     steps = script(tmp_path / "script", [{"op": "BACK"}])
     with pytest.raises(UserError):
-        run("record", *given, "--script", str(steps), "--out", str(tmp_path / "out"))
+        run("data", "record", *given, "--script", str(steps), "--out", str(tmp_path / "out"))
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
@@ -351,7 +359,7 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.write_text("mine")
     with pytest.raises(UserError, match=f"--out {out}: "):
-        run("record", "https://a.invalid", "--script", str(steps), "--out", str(out))
+        run("data", "record", "https://a.invalid", "--script", str(steps), "--out", str(out))
     assert out.read_text() == "mine"
 
 
@@ -368,7 +376,7 @@ def test_a_crash_of_the_page_ends_the_recording_and_keeps_its_steps(
     moves = [{"op": "CLICK", "at": "button"}]
     given = ["--script", str(script(tmp_path / "script", moves)), "--out", str(tmp_path / "out")]
     with site({"/": "<button>On</button>"}) as address, pytest.raises(UserError, match="crashed"):
-        run("record", address, *given)
+        run("data", "record", address, *given)
     assert "1 step in" in capsys.readouterr().err
     assert (tmp_path / "out" / UNFINISHED / "0001.step").exists()
 
@@ -382,7 +390,7 @@ def test_a_move_that_cannot_be_made_is_named_with_its_step(tmp_path: Path) -> No
         site({"/": "<button id=plus>More</button>"}) as address,
         pytest.raises(UserError, match=r"step 1 of the script \(SELECT #plus\): .* is not a list"),
     ):
-        run("record", address, *given)
+        run("data", "record", address, *given)
 
 
 BUSY = {"/": "<button id=on onclick='for (;;) {}'>On</button>"}
@@ -399,7 +407,7 @@ def test_a_script_ends_at_a_page_that_never_answers(
     given = ["--script", str(script(tmp_path / "script", BUSY_MOVES)), "--out", str(out)]
     late = r"step \d of the script \(CLICK #on\): the page was still busy after 4 seconds"
     with site(BUSY) as address, pytest.raises(UserError, match=late):
-        run("record", address, *given)
+        run("data", "record", address, *given)
     assert "1 step in" in capsys.readouterr().err
     assert (out / UNFINISHED / "0001.step").exists()
 
@@ -412,7 +420,7 @@ def test_an_interrupt_ends_a_recording_that_a_shell_put_into_the_background(
     out = tmp_path / "out"
     given = ["--script", str(script(tmp_path / "script", BUSY_MOVES)), "--out", str(out)]
     with site(BUSY) as address:
-        command = [sys.executable, "-m", "harness", "record", address, *given]
+        command = [sys.executable, "-m", "harness", "data", "record", address, *given]
         shell = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
         child = subprocess.Popen(shell, stderr=subprocess.PIPE, text=True, start_new_session=True)
         first = out / UNFINISHED / "0001.step"

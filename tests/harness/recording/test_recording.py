@@ -46,7 +46,7 @@ def test_a_task_done_by_hand_gives_the_rows_that_the_samples_builder_made(
     with server("library") as serving:
         Thread(target=serving.serve_forever, daemon=True).start()
         address = f"http://localhost:{serving.server_port}"
-        assert run("record", address, "--script", name, "--out", str(out)) == 0
+        assert run("data", "record", address, "--script", name, "--out", str(out)) == 0
         serving.shutdown()
     rows = Recording(out).rows
     expected = shipped(rows[0]["confirmed_task"])

@@ -71,7 +71,10 @@ def answer(request: Any) -> str:
 
 def stored(out: Path) -> Path:
     data = str(out.with_name("stored.parquet"))
-    assert call("snapshot", "-b", "sample", "--split", "dev", "--limit", "1", "-o", data).code == 0
+    assert (
+        call("data", "snapshot", "-b", "sample", "--split", "dev", "--limit", "1", "-o", data).code
+        == 0
+    )
     return evaluated("lexical", "snapshot", data=data)(out)
 
 

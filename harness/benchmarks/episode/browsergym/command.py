@@ -1,4 +1,4 @@
-"""`vlm-eval check`: what an environment with BrowserGym needs, and what it lacks."""
+"""`vlm-eval environments check`: what an environment with BrowserGym needs, and what it lacks."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def check(suite: str, env_python: str | None) -> int:
     """Say how to make an environment for a suite of BrowserGym, and what is missing in one.
 
     \b
-    vlm-eval check webarena --benchmark-option env_python=~/browsergym
+    vlm-eval environments check webarena --env-python ~/browsergym
 
     `browsergym` represents its MiniWoB++, which needs nothing else. Nothing is installed, and no
     values of variables are printed. The exit status is 1 if something is missing.

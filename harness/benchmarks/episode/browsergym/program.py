@@ -200,7 +200,7 @@ def python_at(path: str | None) -> str:
         raise UserError(
             "BrowserGym has an environment of its own: name its Python with "
             "--benchmark-option env_python=PATH "
-            "(vlm-eval check browsergym says how to make one)"
+            "(vlm-eval environments check browsergym says how to make one)"
         )
     given = Path(path).expanduser()
     found = given / "bin" / "python" if given.is_dir() else given

@@ -49,7 +49,9 @@ def expected() -> Iterator[str]:
     """Where Playwright looks for browsers, relative to its folder of browsers."""
     spec = importlib.util.find_spec("playwright")
     if spec is None or not spec.submodule_search_locations:
-        raise ForUser("BrowserGym is not installed here; vlm-eval check browsergym says how")
+        raise ForUser(
+            "BrowserGym is not installed here; vlm-eval environments check browsergym says how"
+        )
     listed = Path(spec.submodule_search_locations[0]) / "driver/package/browsers.json"
     for one in json.loads(listed.read_text(encoding="utf-8"))["browsers"]:
         for layout in LAYOUTS.get(one["name"], ()):

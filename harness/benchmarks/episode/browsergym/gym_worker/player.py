@@ -45,7 +45,8 @@ class Player:
             return
         missing = [name for name in self.options["needed"] if not os.environ.get(name)]
         if missing:
-            raise ForUser(f"{', '.join(missing)}: not set; vlm-eval check {self.suite} says more")
+            says = f"vlm-eval environments check {self.suite} says more"
+            raise ForUser(f"{', '.join(missing)}: not set; {says}")
         installed.stand_in(self.options["launcher"])
         self._suite()
         actions = importlib.import_module("browsergym.core.action.highlevel")
@@ -123,7 +124,7 @@ class Player:
     def _suite(self) -> None:
         """Register the tasks of the suite. Raises `ForUser`."""
         if why := self._why_not():
-            raise ForUser(f"{why}; vlm-eval check {self.suite} says what is missing")
+            raise ForUser(f"{why}; vlm-eval environments check {self.suite} says what is missing")
 
     def _why_not(self) -> str:
         """The reason that the tasks of the suite cannot be registered; "" once they are."""

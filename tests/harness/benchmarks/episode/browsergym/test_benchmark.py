@@ -243,14 +243,14 @@ def test_the_check_fails_where_the_run_would(
 ) -> None:
     isolate(monkeypatch, tmp_path)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
-    done = call("check", "assistantbench", "--env-python", f"{python}")
+    done = call("environments", "check", "assistantbench", "--env-python", python)
     found = {line.split()[1]: line for line in done.out.splitlines() if len(line.split()) > 1}
     reason = "browsergym.assistantbench cannot be imported (Couldn't reach"
     assert done.code == 1 and found["tasks"].startswith("missing") and reason in found["tasks"]
     assert found["https://google.com"].startswith("missing")
     with pytest.raises(UserError, match=re.escape(reason)):
         opened(python, "browsergym:assistantbench.*")
-    own = call("check", "openended", "--env-python", f"{python}")
+    own = call("environments", "check", "openended", "--env-python", python)
     assert "-b browsergym:openended --data tasks.jsonl" in own.out
     assert "ok       tasks" in own.out
 
@@ -272,7 +272,7 @@ def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
     monkeypatch.setenv("WA_REDDIT", "http://user:secret@127.0.0.1:9/")
     monkeypatch.setenv("WA_MAP", "file:///etc")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    done = call("check", "webarena", "--env-python", f"{python}")
+    done = call("environments", "check", "webarena", "--env-python", python)
     assert done.code == 1 and "secret" not in done.out + done.err
     found = {line.split()[1]: line for line in done.out.splitlines() if len(line.split()) > 1}
     assert found["browsergym-webarena"].endswith("not installed")
@@ -281,15 +281,11 @@ def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
     assert "no address that begins with http" in found["WA_MAP"]
     assert found["OPENAI_API_KEY"].split()[0] == "ok"
     assert found["playwright"].startswith("missing") and "needs 1.44" in found["playwright"]
-    told = call("check", "browsergym")
+    told = call("environments", "check", "browsergym")
     assert told.code == 0 and "pip install browsergym-miniwob" in told.out
-    assert call("check", "webarna").code == 2
-    absent = call(
-        "check",
-        "webarena",
-        "--env-python",
-        f"{tmp_path / 'my gym' / 'bin' / 'python'}",
-    )
+    assert call("environments", "check", "webarna").code == 2
+    lost = tmp_path / "my gym" / "bin" / "python"
+    absent = call("environments", "check", "webarena", "--env-python", lost)
     assert absent.code == 2 and "there is no Python" in absent.err
     assert f"python3.12 -m venv '{tmp_path / 'my gym'}'" in absent.out
 

@@ -76,7 +76,7 @@ def parser(real: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_nothing_is_missing(real: str) -> None:
-    done = call("check", "browsergym", "--env-python", f"{real}")
+    done = call("environments", "check", "browsergym", "--env-python", real)
     assert done.code == 0 and "stands in for chromium-1117/chrome-linux/chrome" in done.out
 
 

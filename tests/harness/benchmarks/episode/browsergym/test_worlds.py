@@ -227,7 +227,8 @@ def test_no_worker_outlives_a_main_process_that_is_killed(
 
 
 def test_what_the_user_has_to_mend_stops_everything(python: str) -> None:
-    with pytest.raises(Fatal, match=r"WA_SHOPPING, .*: not set; vlm-eval check webarena says"):
+    says = r"WA_SHOPPING, .*: not set; vlm-eval environments check webarena says"
+    with pytest.raises(Fatal, match=says):
         first(python, "0", suite="webarena")
 
 

@@ -1,0 +1,54 @@
+"""Groups of commands that are imported when they are named, as some need an extra."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from adapters.registry import load
+
+
+class LazyGroup(click.Group):
+    """A group that takes further commands from other modules, and imports these when they are
+    named.
+
+    later: for each of these commands its place ("module:attribute") and a line for the help.
+    """
+
+    def __init__(self, *args: Any, later: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.later = later
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*self.commands, *self.later])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.later:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = load(self.later[cmd_name][0])
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        lines = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
+        lines |= {name: line for name, (_, line) in self.later.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(lines.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    later={
+        "play": (
+            "harness.gym.command:play",
+            "Play the environment of recorded tasks with a baseline.",
+        ),
+        "check": (
+            "harness.benchmarks.episode.browsergym.command:check",
+            "Say what an environment of BrowserGym needs and lacks.",
+        ),
+    },
+)
+def environments() -> None:
+    """Play the environment of recorded tasks, or see what one of BrowserGym needs."""
