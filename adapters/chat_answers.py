@@ -30,7 +30,7 @@ class Message(msgspec.Struct):
     reasoning_details: object = None
 
 
-class Choice(msgspec.Struct):
+class _Choice(msgspec.Struct):
     """A reply with the reason for its end."""
 
     message: Message
@@ -41,7 +41,7 @@ class Choice(msgspec.Struct):
 class Answer(msgspec.Struct):
     """The fields of a chat completion that are read."""
 
-    choices: list[Choice]
+    choices: list[_Choice]
     id: object = None
     model: object = None
     usage: object = None

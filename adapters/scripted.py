@@ -66,7 +66,7 @@ FIELDS = {
 }
 
 
-class Script:
+class _Script:
     """The lines of a script, and which are used up. Raises `Fatal` for an invalid line."""
 
     def __init__(self, lines: Sequence[Line], name: str = "script") -> None:
@@ -163,7 +163,7 @@ def scripted(
         if lines is not None:
             digest = hashlib.sha256(json.dumps(lines, sort_keys=True, default=str).encode())
             settings["script"] = digest.hexdigest()
-            function = Script(lines, model or "script")
+            function = _Script(lines, model or "script")
     if function is None:
         raise Fatal("scripted needs a file or a function (scripted:FILE)")
     if "script" not in settings:

@@ -25,7 +25,7 @@ from parsers.rates import Interval, cells_interval, mean, mean_interval
 from parsers.records import ScoredUnit, Scores
 
 
-class Line:
+class _Line:
     """Units with the scores that count, and what they belong to, looked up once for all
     measures."""
 
@@ -113,7 +113,7 @@ class Part:
         self.left_open = unmeasured((unit for _, unit in self.trials), declared)
         self.lines = self.lines_of(self.trials)
 
-    def lines_of(self, trials: Iterable[Trial]) -> dict[str, Line]:
+    def lines_of(self, trials: Iterable[Trial]) -> dict[str, _Line]:
         """Return the units behind each rule. Unsettled ones count as failed if the rules say so;
         those whose environment failed count nowhere."""
         failed = self.seen.failed(self.declared)
@@ -131,8 +131,8 @@ class Part:
         lines = {"valid": self._line(valid)}
         return lines | {"strict": self._line([*valid, *invalid]) if invalid else lines["valid"]}
 
-    def _line(self, pairs: Sequence[tuple[Trial, Scores]]) -> Line:
-        return Line([trial for trial, _ in pairs], [scores for _, scores in pairs], self)
+    def _line(self, pairs: Sequence[tuple[Trial, Scores]]) -> _Line:
+        return _Line([trial for trial, _ in pairs], [scores for _, scores in pairs], self)
 
     def means(self, rule: Rule) -> Iterator[Estimate]:
         """Yield the averages of the measures of units, and quartiles."""
@@ -164,7 +164,7 @@ class Part:
                 n = len(values)
                 yield Estimate(measure.name, QUARTILES, rule, median, interval, n, n)
 
-    def _is_bounded(self, line: Line, measure: Measure) -> bool:
+    def _is_bounded(self, line: _Line, measure: Measure) -> bool:
         """Return whether chance says something of a measure that is not left open."""
         chance = self.bounds.chance or {}
         keys = ((repeat, unit.split, unit.unit_id) for repeat, unit in line.trials)

@@ -104,7 +104,7 @@ def _announces_step(line: str) -> bool:
     )
 
 
-class Part(Protocol):
+class _Part(Protocol):
     """An answer, or a part of one, with its span in the reply."""
 
     @property
@@ -124,7 +124,7 @@ class Part(Protocol):
         ...
 
 
-P = TypeVar("P", bound=Part)
+P = TypeVar("P", bound=_Part)
 
 
 def choose_answer(

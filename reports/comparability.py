@@ -17,7 +17,7 @@ OF_PROTOCOL = ("none", "history", "first_of_many", "value_style", "prompts")
 `adapter_option.NAME` and `protocol_option.NAME`."""
 
 
-class Row(NamedTuple):
+class _Row(NamedTuple):
     """What a setting, or another fact on record, means for a comparison of runs.
 
     ranked: runs that differ in it may be ranked.
@@ -37,60 +37,62 @@ class Row(NamedTuple):
     about: About | None = None
 
 
-def _alike(names: str, row: Row) -> dict[str, Row]:
+def _alike(names: str, row: _Row) -> dict[str, _Row]:
     return dict.fromkeys(names.split(), row)
 
 
-TABLE: dict[str, Row] = {
+TABLE: dict[str, _Row] = {
     # Models: what a ranking is of.
-    **_alike("model base_url adapter_option top_p model_seed", Row(ranked=True, heading="never")),
-    **_alike("effort thinking_budget", Row(ranked=True, heading="never")),
-    "temperature": Row(ranked=True),
-    **_alike("revision dtype attn quantization trust_remote_code", Row(ranked=True, about="model")),
-    "max_tokens": Row(ranked=True, heading="always"),
-    "max_pixels": Row(about="model"),
-    "role": Row(key=CANDIDATES),
+    **_alike("model base_url adapter_option top_p model_seed", _Row(ranked=True, heading="never")),
+    **_alike("effort thinking_budget", _Row(ranked=True, heading="never")),
+    "temperature": _Row(ranked=True),
+    **_alike(
+        "revision dtype attn quantization trust_remote_code", _Row(ranked=True, about="model")
+    ),
+    "max_tokens": _Row(ranked=True, heading="always"),
+    "max_pixels": _Row(about="model"),
+    "role": _Row(key=CANDIDATES),
     # Units.
-    "benchmark": Row(key=POPULATION, heading="always"),
-    **_alike("benchmark_option split only limit", Row(key=POPULATION)),
-    "episodes": Row(key=POPULATION, about="data"),
-    "shard": Row(ranked=True, key=POPULATION, heading="never"),
-    "lost_rows": Row(usual=False, about="data"),
+    "benchmark": _Row(key=POPULATION, heading="always"),
+    **_alike("benchmark_option split only limit", _Row(key=POPULATION)),
+    "episodes": _Row(key=POPULATION, about="data"),
+    "shard": _Row(ranked=True, key=POPULATION, heading="never"),
+    "lost_rows": _Row(usual=False, about="data"),
     # Questions.
-    **_alike("protocol seed image_policy", Row(key=CANDIDATES, heading="always")),
-    "protocol_option": Row(key=CANDIDATES),
-    "candidates": Row(key=CANDIDATES, usual="snapshot"),
-    "distractors": Row(key=CANDIDATES, heading="always", follows=("candidates",)),
-    **_alike("ranker top_k", Row(key=CANDIDATES, follows=("candidates",))),
-    "missed": Row(key=CANDIDATES, follows=("candidates",), usual="zero"),
-    "positives": Row(usual="all"),
-    "shown": Row(usual="seeded"),
-    **_alike("exclude_related exclude_same_text", Row(usual=False)),
-    "order": Row(usual=0),
-    **_alike("history samples", Row(heading="always")),
-    "repeats": Row(heading="always", about="model"),
-    "shuffles": Row(about="model"),
-    "none": Row(heading="always", follows=("protocol",)),
-    "first_of_many": Row(usual=False),
-    "value_style": Row(usual="plain"),
-    "vote": Row(usual="majority"),
-    "max_steps": Row(key="max_steps"),
+    **_alike("protocol seed image_policy", _Row(key=CANDIDATES, heading="always")),
+    "protocol_option": _Row(key=CANDIDATES),
+    "candidates": _Row(key=CANDIDATES, usual="snapshot"),
+    "distractors": _Row(key=CANDIDATES, heading="always", follows=("candidates",)),
+    **_alike("ranker top_k", _Row(key=CANDIDATES, follows=("candidates",))),
+    "missed": _Row(key=CANDIDATES, follows=("candidates",), usual="zero"),
+    "positives": _Row(usual="all"),
+    "shown": _Row(usual="seeded"),
+    **_alike("exclude_related exclude_same_text", _Row(usual=False)),
+    "order": _Row(usual=0),
+    **_alike("history samples", _Row(heading="always")),
+    "repeats": _Row(heading="always", about="model"),
+    "shuffles": _Row(about="model"),
+    "none": _Row(heading="always", follows=("protocol",)),
+    "first_of_many": _Row(usual=False),
+    "value_style": _Row(usual="plain"),
+    "vote": _Row(usual="majority"),
+    "max_steps": _Row(key="max_steps"),
     # Texts and earlier runs are told apart by their digests.
-    "prompts": Row(ranked=True, heading="never"),
-    "history_from": Row(ranked=True, heading="always"),
+    "prompts": _Row(ranked=True, heading="never"),
+    "history_from": _Row(ranked=True, heading="always"),
     # Asking batches at once gives the same answers.
-    "protocol_option.eager": Row(ranked=True, heading="never"),
+    "protocol_option.eager": _Row(ranked=True, heading="never"),
     # Scores.
-    **_alike("f1 invalid", Row(heading="always")),
-    "step_rule": Row(heading="always", usual="f1", about="scoring"),
+    **_alike("f1 invalid", _Row(heading="always")),
+    "step_rule": _Row(heading="always", usual="f1", about="scoring"),
     **_alike(
         "none_zeroes_operation no_element_zeroes_operation wrong_element_zeroes_operation bag",
-        Row(usual=False, about="scoring"),
+        _Row(usual=False, about="scoring"),
     ),
-    "mapped_operations": Row(usual=True, about="scoring"),
-    "point_rule": Row(usual="box", about="scoring"),
-    **_alike("unattempted exclude_status", Row()),
-    "rule": Row(key="rule"),
+    "mapped_operations": _Row(usual=True, about="scoring"),
+    "point_rule": _Row(usual="box", about="scoring"),
+    **_alike("unattempted exclude_status", _Row()),
+    "rule": _Row(key="rule"),
 }
 """What is known of settings and options on record; `a.b` without a row has that of `a`."""
 
@@ -101,40 +103,42 @@ BY_OWN_NAME: dict[str, Collection[str]] = {
 }
 """The options of each owner that have a row by their own name."""
 
-FACTS: dict[str, Row] = {
+FACTS: dict[str, _Row] = {
     **_alike(
         "model.provider model.stand_in",
-        Row(ranked=True, heading="never", follows=("model",), about="model"),
+        _Row(ranked=True, heading="never", follows=("model",), about="model"),
     ),
-    "model.revision": Row(
+    "model.revision": _Row(
         ranked=True, heading="never", follows=("model", "revision"), about="model"
     ),
     # The recipe follows from what the model's provider takes.
-    "pictures": Row(ranked=True, heading="never", follows=("model", "image_policy"), about="model"),
-    "prompts_sha256": Row(
+    "pictures": _Row(
+        ranked=True, heading="never", follows=("model", "image_policy"), about="model"
+    ),
+    "prompts_sha256": _Row(
         heading="never", follows=("protocol", "prompts", "history", "image_policy", "none")
     ),
-    "ranker_sha256": Row(heading="never", follows=("candidates", "ranker")),
-    "history_from_sha256": Row(heading="never", follows=("history_from",)),
-    "reading": Row(usual=READING, about="scoring"),
-    "benchmark_object": Row(heading="never", follows=("benchmark",), about="data"),
-    "protocol_class": Row(heading="never", follows=("protocol",)),
-    "role_models": Row(heading="never", follows=("role",), about="model"),
-    "redone": Row(about="model"),
-    "dataset.files": Row(follows=("benchmark", "split"), about="data"),
-    **_alike("dataset dataset.revision", Row(ranked=True, follows=("benchmark",), about="data")),
+    "ranker_sha256": _Row(heading="never", follows=("candidates", "ranker")),
+    "history_from_sha256": _Row(heading="never", follows=("history_from",)),
+    "reading": _Row(usual=READING, about="scoring"),
+    "benchmark_object": _Row(heading="never", follows=("benchmark",), about="data"),
+    "protocol_class": _Row(heading="never", follows=("protocol",)),
+    "role_models": _Row(heading="never", follows=("role",), about="model"),
+    "redone": _Row(about="model"),
+    "dataset.files": _Row(follows=("benchmark", "split"), about="data"),
+    **_alike("dataset dataset.revision", _Row(ranked=True, follows=("benchmark",), about="data")),
 }
 """What is known of what else is on record."""
 
 
-def row_of(name: str) -> Row:
+def row_of(name: str) -> _Row:
     """Return what a flat name on record means, with the usual value and subject of a setting.
 
     A setting or an option that no row tells of forbids a ranking, and so does a name that nobody
     knows.
     """
     known = name if name in TABLE or name in FACTS else name.partition(".")[0]
-    row, setting = TABLE.get(known) or FACTS.get(known) or Row(), SETTINGS.get(known)
+    row, setting = TABLE.get(known) or FACTS.get(known) or _Row(), SETTINGS.get(known)
     about = row.about or (_ABOUT[setting.group] if setting else "question")
     usual = setting.default if setting and row.usual is None else row.usual
     return row._replace(usual=usual, about=about)

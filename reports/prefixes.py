@@ -31,7 +31,7 @@ ALL = "all"
 """The row of all places."""
 
 
-class Trial(NamedTuple):
+class _Trial(NamedTuple):
     """A parent in one repeat: whether its units succeed, in their order."""
 
     parent: Parent
@@ -122,7 +122,7 @@ def _splits(rows: RunRows) -> Iterator[tuple[str, Sequence[int]]]:
         yield POOLED, range(len(rows.trials))
 
 
-def _trials(rows: RunRows, places: Sequence[int]) -> tuple[list[Trial], int]:
+def _trials(rows: RunRows, places: Sequence[int]) -> tuple[list[_Trial], int]:
     """Return the complete parents of these rows in each repeat, and how many there are in all."""
     declared = rows.declared
     above = cluster_above(declared, rows.rules, "")
@@ -132,7 +132,7 @@ def _trials(rows: RunRows, places: Sequence[int]) -> tuple[list[Trial], int]:
     if units and not found:
         raise RunError(_without(rows, units))
     complete = [
-        Trial(parent, clusters[parent], won)
+        _Trial(parent, clusters[parent], won)
         for (_, parent), won in found.items()
         if won is not None
     ]
@@ -160,7 +160,7 @@ def _withheld(rows: RunRows, split: str, complete: int, total: int) -> str:
 
 
 def _records(
-    rows: RunRows, split: str, trials: Sequence[Trial], *, withheld: bool
+    rows: RunRows, split: str, trials: Sequence[_Trial], *, withheld: bool
 ) -> Iterator[dict[str, Any]]:
     level, shared = rows.declared.innermost, {"run": rows.label, "split": split}
     if withheld:
@@ -172,7 +172,7 @@ def _records(
         yield {**shared, "place": group[1], **_counted(rows, trials, group)}
 
 
-def _counted(rows: RunRows, trials: Sequence[Trial], group: Group | None) -> dict[str, Any]:
+def _counted(rows: RunRows, trials: Sequence[_Trial], group: Group | None) -> dict[str, Any]:
     """Return the units in a band of places, or all of them."""
     main = rows.declared.main_of_units
     there = [
@@ -191,12 +191,12 @@ def _counted(rows: RunRows, trials: Sequence[Trial], group: Group | None) -> dic
     }
 
 
-def _share(rows: RunRows, name: str, units: Sequence[tuple[Trial, int]]) -> dict[str, Any]:
+def _share(rows: RunRows, name: str, units: Sequence[tuple[_Trial, int]]) -> dict[str, Any]:
     won = [float(trial.won[place]) for trial, place in units]
     return _rate(rows, name, won, [trial for trial, _ in units], "micro")
 
 
-def _lengths(rows: RunRows, trials: Sequence[Trial]) -> dict[str, Any]:
+def _lengths(rows: RunRows, trials: Sequence[_Trial]) -> dict[str, Any]:
     """Return the mean prefix, and its mean share of the parent.
 
     The interval is that of a rate, with lengths as shares of the longest possible one.
@@ -217,7 +217,7 @@ def _rate(
     rows: RunRows,
     name: str,
     values: Sequence[float],
-    trials: Sequence[Trial],
+    trials: Sequence[_Trial],
     average: Average,
     *,
     lengths: bool = False,

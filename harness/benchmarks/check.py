@@ -67,7 +67,7 @@ class RowCounts:
 
 
 @dataclass(slots=True)
-class Checked:
+class _Checked:
     """The findings in files of steps.
 
     Attributes:
@@ -125,10 +125,10 @@ class Checked:
 
 def check_steps(
     benchmark: SimpleBenchmark, data: Path | None = None, splits: Sequence[str] | None = None
-) -> Checked:
+) -> _Checked:
     """Read and check every row. Raises `DataError` if there are none."""
     layout, files = benchmark.layout(data, splits)
-    checked = Checked()
+    checked = _Checked()
     scanned = {file.path: _scan(layout, file.path, checked) for file in files}
     layout = replace(layout, scanned=scanned)
     splits_of = {file.path: file.split or "" for file in files}
@@ -142,10 +142,10 @@ def check_steps(
     return checked
 
 
-def check_rows(dataset: StepDataset, declared: Declaration) -> Checked:
+def check_rows(dataset: StepDataset, declared: Declaration) -> _Checked:
     """Decode every row of a data set, with its page and screenshot."""
     levels = declared.levels[: declared.rank(dataset.whole) + 1] if dataset.whole else ()
-    checked = Checked(counts=RowCounts(levels))
+    checked = _Checked(counts=RowCounts(levels))
     for entry, row in dataset.decoded():
         try:
             if isinstance(row, DataError):
@@ -161,7 +161,7 @@ def check_rows(dataset: StepDataset, declared: Declaration) -> Checked:
     return checked
 
 
-def _scan(layout: StepsLayout, path: Path, checked: Checked) -> list[Scanned]:
+def _scan(layout: StepsLayout, path: Path, checked: _Checked) -> list[Scanned]:
     """Return the rows that have all required columns."""
     if layout.is_table(path):
         with opened(path) as file:
@@ -180,7 +180,7 @@ def _scan(layout: StepsLayout, path: Path, checked: Checked) -> list[Scanned]:
     return sound
 
 
-def _add_faults(layout: StepsLayout, path: Path, scanned: Scanned, checked: Checked) -> None:
+def _add_faults(layout: StepsLayout, path: Path, scanned: Scanned, checked: _Checked) -> None:
     """Note everything that is wrong with a row that cannot be read."""
     where = f"{path}, row {scanned.row}"
     try:
@@ -193,7 +193,7 @@ def _add_faults(layout: StepsLayout, path: Path, scanned: Scanned, checked: Chec
         checked.add(text.removeprefix(f"{where}: "), where)
 
 
-def _note_unused(columns: StepColumns, present: Collection[str], checked: Checked) -> None:
+def _note_unused(columns: StepColumns, present: Collection[str], checked: _Checked) -> None:
     used = columns.stored()
     for name in present:
         if name not in used and name not in checked.unused:
@@ -203,7 +203,7 @@ def _note_unused(columns: StepColumns, present: Collection[str], checked: Checke
 
 
 def _entries(
-    layout: StepsLayout, benchmark: str, splits: Mapping[Path, str], checked: Checked
+    layout: StepsLayout, benchmark: str, splits: Mapping[Path, str], checked: _Checked
 ) -> Iterator[StoredStep]:
     """Yield the distinct rows, in file order."""
     lengths: dict[str, int] = {}
@@ -224,7 +224,7 @@ def _entries(
             yield step_of(key, benchmark, splits[path] or key.split or "", path, scanned)
 
 
-def _check_row(layout: StepsLayout, entry: StoredStep, checked: Checked) -> None:
+def _check_row(layout: StepsLayout, entry: StoredStep, checked: _Checked) -> None:
     at, where = entry.detail, str(entry.detail)
     try:
         ((_, record),) = layout.records(at.group, {at.offset})

@@ -45,7 +45,7 @@ class Cell(NamedTuple):
     offset: int
 
 
-class Facts(NamedTuple):
+class _Facts(NamedTuple):
     """Facts about a picture: its place, its SHA-256, width and height."""
 
     cell: Cell
@@ -85,7 +85,7 @@ class ParquetPictures:
         stored = table.column(self.column).to_pylist()
         return [one.get("bytes") if isinstance(one, dict) else one for one in stored]
 
-    def facts(self, path: Path) -> list[Facts]:
+    def facts(self, path: Path) -> list[_Facts]:
         """Return the facts about a file's pictures, in the order of the rows.
 
         Raises `DataError` for a row without a picture that can be read.
@@ -96,7 +96,7 @@ class ParquetPictures:
             form, known = _FACTS.decode(store.read_bytes())
             if form == _FORM:
                 return [
-                    Facts(Cell(path, group, offset), digest, size)
+                    _Facts(Cell(path, group, offset), digest, size)
                     for group, offset, digest, size in known
                 ]
         except (OSError, msgspec.MsgspecError):
@@ -106,7 +106,7 @@ class ParquetPictures:
         write_cached(store, msgspec.json.encode((_FORM, rows)))
         return found
 
-    def _found(self, path: Path) -> Iterator[Facts]:
+    def _found(self, path: Path) -> Iterator[_Facts]:
         with opened(path) as file:
             groups = file.metadata.num_row_groups
         for group in range(groups):
@@ -117,7 +117,7 @@ class ParquetPictures:
                     raise DataError(
                         f"{path}, row {offset + 1} of group {group}: {error}"
                     ) from error
-                yield Facts(Cell(path, group, offset), size.digest, (size.width, size.height))
+                yield _Facts(Cell(path, group, offset), size.digest, (size.width, size.height))
 
 
 T = TypeVar("T")

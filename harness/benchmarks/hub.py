@@ -35,7 +35,7 @@ _ADDRESS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class HubCopy:
+class _HubCopy:
     """Downloaded files of a data set, and their commit."""
 
     files: tuple[DataFile, ...]
@@ -58,7 +58,7 @@ def fetch(
     kinds: Sequence[Kind],
     *,
     suffix: str = ".parquet",
-) -> HubCopy:
+) -> _HubCopy:
     """Return the needed files of a data set, downloading those that are not in the cache.
 
     Args:
@@ -85,10 +85,10 @@ def fetch(
                 f"{repo} on the hub has no matching {kind} at {info.sha}; {otherwise(repo)}"
             )
         found = tuple(_download(repo, str(info.sha), file) for file in files)
-        return HubCopy(found, repo, str(info.sha))
+        return _HubCopy(found, repo, str(info.sha))
 
 
-def _cached(repo: str, revision: str | None, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:
+def _cached(repo: str, revision: str | None, kinds: Sequence[Kind], suffix: str) -> _HubCopy | None:
     """Return the needed files if the cache has all, by the shard numbers in their names."""
     from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name
@@ -102,7 +102,7 @@ def _cached(repo: str, revision: str | None, kinds: Sequence[Kind], suffix: str)
     return next(filter(None, (_snapshot(repo, path, kinds, suffix) for path in commits)), None)
 
 
-def _snapshot(repo: str, folder: Path, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:
+def _snapshot(repo: str, folder: Path, kinds: Sequence[Kind], suffix: str) -> _HubCopy | None:
     """Return the needed files in the cache's folder of one commit; None if any is missing."""
     by_name = {
         path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob(f"*{suffix}"))
@@ -110,7 +110,7 @@ def _snapshot(repo: str, folder: Path, kinds: Sequence[Kind], suffix: str) -> Hu
     names = [name for name in by_name if any(kind(name) for kind in kinds)]
     if missing_shards(names) or not all(any(map(kind, names)) for kind in kinds):
         return None
-    return HubCopy(tuple(_data_file(by_name[name], name) for name in names), repo, folder.name)
+    return _HubCopy(tuple(_data_file(by_name[name], name) for name in names), repo, folder.name)
 
 
 def _listing(repo: str, revision: str | None) -> Any:

@@ -185,7 +185,7 @@ class Wanted:
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
-class Facts(msgspec.Struct):
+class _Facts(msgspec.Struct):
     """Facts about a copy: number, bytes and digest of its rows, and all columns of the data set."""
 
     rows: int
@@ -194,12 +194,12 @@ class Facts(msgspec.Struct):
     columns: list[str]
 
 
-def facts_of(path: Path) -> Facts:
+def facts_of(path: Path) -> _Facts:
     """Return the facts about a copy. Raises `DataError`."""
     with opened(path) as file:
         stored = (file.metadata.metadata or {}).get(_FACTS, b"")
     try:
-        return decode_json(stored, Facts)
+        return decode_json(stored, _Facts)
     except msgspec.MsgspecError as error:
         raise DataError(f"{path} is not a whole copy; remove it") from error
 
@@ -228,7 +228,7 @@ def write(path: Path, source: HubData, split: str, wanted: Wanted) -> None:
                 digest.update(encoded)
                 size += len(encoded)
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-        facts = Facts(count, size, digest.hexdigest(), columns)
+        facts = _Facts(count, size, digest.hexdigest(), columns)
         writer.add_key_value_metadata({_FACTS: msgspec.json.encode(facts)})
 
 

@@ -32,7 +32,7 @@ LOCAL_SPLIT = "local"
 """The split of files whose names contain none, unless the user asks for one."""
 
 
-class Found(NamedTuple):
+class _Found(NamedTuple):
     """The files of some splits, notices for the user, and where the files come from."""
 
     files: list[DataFile]
@@ -48,7 +48,7 @@ def files_of(
     repo: str,
     revision: str | None = None,
     suffix: str = ".parquet",
-) -> Found:
+) -> _Found:
     """Return the files of the requested splits of a benchmark in `data`, else from the hub.
 
     `LOCAL_SPLIT` is the split of local files whose names contain none. Raises `DataError`.
@@ -64,7 +64,7 @@ def files_of(
         requested = requested or default
         copy = fetch(repo, revision, [partial(_is_of, known, s) for s in requested], suffix=suffix)
         listed, where, origin = list(copy.files), f"{repo} on the hub", copy.origin
-    return Found(*by_split(listed, requested, known, default, where), origin)
+    return _Found(*by_split(listed, requested, known, default, where), origin)
 
 
 def _is_of(known: Sequence[str], split: str, name: str) -> bool:

@@ -21,7 +21,7 @@ from harness.records import Row, RowDetail
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class _Column:
     """A column of recorded steps; the index pass reads those that are `narrow`."""
 
     name: str
@@ -32,25 +32,27 @@ class Column:
 
 
 COLUMNS = (
-    Column("task", "text", "what the user wants, in words", required=True, narrow=True),
-    Column("html", "text", "the page before the action, or the path of its file", required=True),
-    Column("operation", "text", "CLICK, TYPE or SELECT", required=True, narrow=True),
-    Column("positives", "elements", "the elements that count as right", required=True),
-    Column("value", "text", "what is typed or selected; default: nothing", narrow=True),
-    Column("negatives", "elements", "other candidates; default: the page's controls"),
-    Column("candidates", "elements", "all candidates, in place of `negatives`"),
-    Column("screenshot", "picture", "the full page before the action; default: none"),
-    Column("task_id", "text", "the task's id; default: made from `task`", narrow=True),
-    Column(
+    _Column("task", "text", "what the user wants, in words", required=True, narrow=True),
+    _Column("html", "text", "the page before the action, or the path of its file", required=True),
+    _Column("operation", "text", "CLICK, TYPE or SELECT", required=True, narrow=True),
+    _Column("positives", "elements", "the elements that count as right", required=True),
+    _Column("value", "text", "what is typed or selected; default: nothing", narrow=True),
+    _Column("negatives", "elements", "other candidates; default: the page's controls"),
+    _Column("candidates", "elements", "all candidates, in place of `negatives`"),
+    _Column("screenshot", "picture", "the full page before the action; default: none"),
+    _Column("task_id", "text", "the task's id; default: made from `task`", narrow=True),
+    _Column(
         "step", "number", "the step's place in its task, from 0; default: file order", narrow=True
     ),
-    Column("action_id", "text", "the step's id within its task; default: `step`", narrow=True),
-    Column("action", "text", "the action in words; default: operation and value", narrow=True),
-    Column("history", "texts", "the actions before; default: `action` of the task's earlier steps"),
-    Column("split", "text", "the step's split; default: local", narrow=True),
-    Column("website", "text", "the site; default: nothing", narrow=True),
-    Column("domain", "text", "the kind of site; default: nothing", narrow=True),
-    Column("subdomain", "text", "a finer kind of site; default: nothing", narrow=True),
+    _Column("action_id", "text", "the step's id within its task; default: `step`", narrow=True),
+    _Column("action", "text", "the action in words; default: operation and value", narrow=True),
+    _Column(
+        "history", "texts", "the actions before; default: `action` of the task's earlier steps"
+    ),
+    _Column("split", "text", "the step's split; default: local", narrow=True),
+    _Column("website", "text", "the site; default: nothing", narrow=True),
+    _Column("domain", "text", "the kind of site; default: nothing", narrow=True),
+    _Column("subdomain", "text", "a finer kind of site; default: nothing", narrow=True),
 )
 """`elements` is a list of ids, or of objects with `id` and perhaps `tag`, `box` ([x, y, width,
 height] in page pixels) and `attributes`. `picture` is encoded bytes, an object with `bytes`, a data
@@ -82,7 +84,7 @@ class StepColumns:
         """Return the name of the column in the records."""
         return self.names.get(column, column)
 
-    def stored(self, *, narrow: bool = False) -> dict[str, Column]:
+    def stored(self, *, narrow: bool = False) -> dict[str, _Column]:
         """Return the top-level fields that are read from records, with the columns they hold."""
         columns = (column for column in COLUMNS if column.narrow or not narrow)
         return {self.name_of(column.name).partition(".")[0]: column for column in columns}

@@ -54,7 +54,7 @@ SUFFIXES = (".jsonl", ".parquet")
 SCHEMAS = (".toml", ".json")
 
 
-class Line(NamedTuple):
+class _Line(NamedTuple):
     """A record of a file, and the problem that keeps it from being read ("" if none)."""
 
     scanned: Scanned
@@ -104,10 +104,10 @@ class StepsLayout(TableLayout):
         """Return True for a parquet file, whose columns are known without reading a row."""
         return self.loader is None and path.suffix == ".parquet"
 
-    def lines(self, path: Path) -> Iterator[Line]:
+    def lines(self, path: Path) -> Iterator[_Line]:
         """Yield the records of a file with their narrow columns, including unreadable ones."""
         if self.is_table(path):
-            yield from map(Line, TableLayout.scan(self, path))
+            yield from map(_Line, TableLayout.scan(self, path))
         elif self.loader is not None:
             for number, record in enumerate(_loaded(self.loader, path)):
                 yield self._line(number + 1, 0, number, record)
@@ -116,13 +116,13 @@ class StepsLayout(TableLayout):
                 record, problem = _decoded(text)
                 yield self._line(row, start, 0, record, problem)
 
-    def _line(self, row: int, group: int, offset: int, record: Record, problem: str = "") -> Line:
+    def _line(self, row: int, group: int, offset: int, record: Record, problem: str = "") -> _Line:
         lacking = [repr(name) for name in self.required if not problem and name not in record]
         if lacking:
             problem = f"no {', '.join(lacking)}"
         narrow = self.columns.stored(narrow=True)
         kept = {name: record[name] for name in narrow if name in record}
-        return Line(Scanned(row, group, offset, kept), problem)
+        return _Line(Scanned(row, group, offset, kept), problem)
 
     def scan(self, path: Path) -> Iterator[Scanned]:
         yield from self.scanned[path]

@@ -50,7 +50,7 @@ PromptTokens = Callable[[Conversation], int | None]
 T = TypeVar("T")
 
 
-class Placed(Protocol):
+class _Placed(Protocol):
     """A call: a `Request`, or an `EmbedRequest`."""
 
     @property
@@ -60,7 +60,7 @@ class Placed(Protocol):
     def place(self) -> str: ...
 
 
-P = TypeVar("P", bound=Placed)
+P = TypeVar("P", bound=_Placed)
 
 
 @dataclass(frozen=True, slots=True)

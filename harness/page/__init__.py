@@ -85,7 +85,7 @@ class ChoiceText:
 
 
 @dataclass(frozen=True, slots=True)
-class Snippet:
+class _Snippet:
     """A page pruned to some candidates, as text, with the texts of the candidates."""
 
     text: str
@@ -161,7 +161,7 @@ class Page:
         max_depth: int = MINDACT.depth,
         max_children: int = MINDACT.children,
         max_sibling: int = MINDACT.siblings,
-    ) -> Snippet:
+    ) -> _Snippet:
         """Prune the whole page to the candidates, and write it and their texts.
 
         Args:
@@ -181,7 +181,7 @@ class Page:
         limits = Limits(max_depth, max_children, max_sibling)
         inner = outline(candidates, limits, self._tree.place, root)
         numbers = {node: number for number, node in enumerate(candidates)}
-        return Snippet(
+        return _Snippet(
             render(root, inner, numbers, self._wording, brackets),
             tuple(
                 ChoiceText(

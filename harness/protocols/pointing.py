@@ -29,7 +29,7 @@ MEANINGS = {
 }
 
 
-class Located(NamedTuple):
+class _Located(NamedTuple):
     """The place of an answer, in pixels of the original picture.
 
     status: the answer's status, or `out_of_range` for a point outside of the picture.
@@ -41,20 +41,20 @@ class Located(NamedTuple):
     box: tuple[float, float, float, float] | None = None
 
 
-def located(answer: PointAnswer, convention: Convention, picture: Picture) -> Located:
+def located(answer: PointAnswer, convention: Convention, picture: Picture) -> _Located:
     """Locate an answer on a picture."""
     if answer.point is None:
-        return Located(answer.status)
+        return _Located(answer.status)
     point = on_page(answer.point, convention, picture)
     if point is None:
-        return Located(Status.OUT_OF_RANGE)
+        return _Located(Status.OUT_OF_RANGE)
     if answer.box is None:
-        return Located(answer.status, point)
+        return _Located(answer.status, point)
     first, last = (on_page(one, convention, picture) for one in (answer.box[:2], answer.box[2:]))
     if first is None or last is None:
-        return Located(answer.status, point)
+        return _Located(answer.status, point)
     across, down = sorted((first[0], last[0])), sorted((first[1], last[1]))
-    return Located(answer.status, point, (across[0], down[0], across[1], down[1]))
+    return _Located(answer.status, point, (across[0], down[0], across[1], down[1]))
 
 
 def on_page(point: Point, convention: Convention, picture: Picture) -> Point | None:

@@ -26,7 +26,7 @@ def settings_of(run: Run) -> Settings:
 State = Literal["complete", "running", "waiting", "incomplete", "not started"]
 
 
-class Found(NamedTuple):
+class _Found(NamedTuple):
     """The runs below a folder by path, shards inside of their run included.
 
     passed_over: folders that hold another format, or another program's manifest, with why.
@@ -48,9 +48,9 @@ class Found(NamedTuple):
         return [path for path in self.runs if not any(one in self.runs for one in path.parents)]
 
 
-def find_runs(folder: Path) -> Found:
+def find_runs(folder: Path) -> _Found:
     """Return the runs at and below `folder`, sorted by path. Hidden folders are left out."""
-    found = Found({}, {})
+    found = _Found({}, {})
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if MANIFEST in files:

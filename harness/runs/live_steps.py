@@ -186,7 +186,7 @@ def _numbers(values: Any, count: int) -> tuple[float, ...] | None:
     return read if len(read) == count else None
 
 
-class Placed(Protocol):
+class _Placed(Protocol):
     """A call, or what it asks: its place, and the number of its sample."""
 
     @property
@@ -196,7 +196,7 @@ class Placed(Protocol):
     def sample(self) -> int: ...
 
 
-P = TypeVar("P", bound=Placed)
+P = TypeVar("P", bound=_Placed)
 
 
 def behind(prediction: Prediction | None, calls: Sequence[P]) -> list[P]:

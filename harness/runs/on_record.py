@@ -71,7 +71,7 @@ class ReplyHead(CallHead, kw_only=True):
     act: Any = None
 
 
-class Asked:
+class _Asked:
     """The calls of a run by what was asked, read when they are asked for.
 
     Lines that were appended since are found, too.
@@ -104,7 +104,7 @@ class Asked:
         return decode(line_decoder(CallRecord), line, self._path)
 
 
-class Recorded(Mapping[StepKey, dict[str, CallRecord]]):
+class _Recorded(Mapping[StepKey, dict[str, CallRecord]]):
     """The calls of dialogues that are not settled, read when they are asked for."""
 
     def __init__(self, path: Path) -> None:
@@ -150,11 +150,11 @@ class OnRecord:
     """
 
     settled: frozenset[StepKey]
-    recorded: Recorded
+    recorded: _Recorded
     shared: Mapping[str, CallRecord]
     spent: float
     lost: frozenset[StepKey]
-    asked: Asked
+    asked: _Asked
 
 
 def read_settled(path: Path) -> frozenset[StepKey]:
@@ -170,11 +170,11 @@ def is_any_answered(path: Path) -> bool:
 def read_on_record(path: Path) -> OnRecord:
     """Read the state of the run at `path`. Raises `RunError` for a line that cannot be read."""
     settled = {key: head for key, head in _latest(path).items() if head.settled}
-    recorded = Recorded(path / CALLS)
+    recorded = _Recorded(path / CALLS)
     shared: dict[str, CallRecord] = {}
     spent = 0.0
     ids: set[str] = set()
-    asked, records = Asked(path / CALLS), line_decoder(CallRecord)
+    asked, records = _Asked(path / CALLS), line_decoder(CallRecord)
     for line in read_lines(path / CALLS):
         head = asked.add(line)
         spent += head.cost or 0.0

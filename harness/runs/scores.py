@@ -14,7 +14,7 @@ from parsers.rates import Interval
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class _Score:
     """A headline score.
 
     Attributes:
@@ -47,7 +47,7 @@ class Score:
         return f"{text}, n = {self.n:,} {self.over}"
 
 
-class RunScores(Mapping[str, Score]):
+class RunScores(Mapping[str, _Score]):
     """The headline scores of a run by name, as items and as attributes.
 
     The names are those of declared measures (`task_success`), which may be shortened as long as
@@ -57,21 +57,21 @@ class RunScores(Mapping[str, Score]):
 
     __slots__ = ("_scores", "_title")
 
-    _scores: dict[str, Score]
+    _scores: dict[str, _Score]
     _title: str
 
-    def __init__(self, scores: Mapping[str, Score], title: str = "scores") -> None:
+    def __init__(self, scores: Mapping[str, _Score], title: str = "scores") -> None:
         object.__setattr__(self, "_scores", dict(scores))
         object.__setattr__(self, "_title", title)
 
-    def __getitem__(self, name: str) -> Score:
+    def __getitem__(self, name: str) -> _Score:
         found = [name] if name in self._scores else [one for one in self if one.startswith(name)]
         if len(found) != 1 or not name:
             which = f"may be {' or '.join(found)}" if name and found else suggestion(name, self)
             raise KeyError(f"no score '{name}'; {which}")
         return self._scores[found[0]]
 
-    def __getattr__(self, name: str) -> Score:
+    def __getattr__(self, name: str) -> _Score:
         if name.startswith("_"):
             raise AttributeError(name)
         try:
@@ -131,7 +131,7 @@ def scores_of(summary: Mapping[str, Any], declared: Declaration, title: str) -> 
 
 def _of_units(
     row: Row | None, measure: Measure, declared: Declaration, summary: Mapping[str, Any]
-) -> Score:
+) -> _Score:
     average, row = measure.averages[0], row or {"number": None, "n": 0}
     cells = " x ".join(measure.cells) + " cells"
     many = declared.level(measure.over).many
@@ -147,11 +147,11 @@ def _of_units(
 
 def _of_parents(
     row: Row | None, measure: Measure, declared: Declaration, summary: Mapping[str, Any]
-) -> Score:
+) -> _Score:
     level = declared.level(measure.over)
     if row is None:
         reason = _why_open(measure, declared) or "not measured"
-        return Score(measure.name, None, None, 0, level.many, reason)
+        return _Score(measure.name, None, None, 0, level.many, reason)
     complete, total = (row[name] // summary["repeats"] for name in ("complete", "n"))
     reason = ""
     if row["number"] is None:
@@ -167,8 +167,8 @@ def _why_open(measure: Measure, declared: Declaration) -> str:
 
 def _score(
     measure: Measure, row: Row, summary: Mapping[str, Any], n: int, over: str, reason: str
-) -> Score:
+) -> _Score:
     ends = {name: row.get(name) for name in ("low", "high", "method", "clusters", "few")}
     level = summary["rules"]["level"]
     interval = None if ends["low"] is None else convert_to({**ends, "level": level}, Interval)
-    return Score(measure.name, row["number"], interval, n, over, reason)
+    return _Score(measure.name, row["number"], interval, n, over, reason)

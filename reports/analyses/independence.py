@@ -45,7 +45,7 @@ def fields(declared: Declaration, measure: Measure) -> tuple[Field, ...]:
     )
 
 
-class Trial(NamedTuple):
+class _Trial(NamedTuple):
     """A parent in one repeat.
 
     parent: its identity.
@@ -136,7 +136,7 @@ def _grouped(declared: Declaration) -> list[tuple[str, Callable[[Unit[Any]], str
     return [*labels, *(of("parents", level.name) for level in declared.levels[1:])]
 
 
-def complete_trials(run: Run, measure: Measure) -> tuple[list[Trial], int]:
+def complete_trials(run: Run, measure: Measure) -> tuple[list[_Trial], int]:
     """Return the parents whose valid rows are all settled, and the number of other parents.
 
     measure: what it is for a unit to succeed.
@@ -158,7 +158,7 @@ def complete_trials(run: Run, measure: Measure) -> tuple[list[Trial], int]:
             left_out += 1
         else:
             won = tuple(measured(one, measure) == 1 for one in valid)
-            trials.append(Trial(parent, valid, won))
+            trials.append(_Trial(parent, valid, won))
     return trials, left_out
 
 
@@ -209,12 +209,12 @@ def two_sided(chances: Sequence[float], observed: int) -> float:
     return min(1.0, 2 * min(below, above))
 
 
-def _repeated(trials: Sequence[Trial]) -> bool:
+def _repeated(trials: Sequence[_Trial]) -> bool:
     return len({trial.parent for trial in trials}) < len(trials)
 
 
 def _check_measured(
-    label: str, trials: Sequence[Trial], measure: Measure, declared: Declaration
+    label: str, trials: Sequence[_Trial], measure: Measure, declared: Declaration
 ) -> None:
     predictions = (unit.prediction for trial in trials for unit in trial.units)
     flag = measure.unmeasured
@@ -224,11 +224,11 @@ def _check_measured(
 
 
 def _records(
-    label: str, trials: Sequence[Trial], rho: float, measure: Measure, declared: Declaration
+    label: str, trials: Sequence[_Trial], rho: float, measure: Measure, declared: Declaration
 ) -> Iterable[dict[str, Any]]:
     if not trials:
         return
-    bands: dict[tuple[float, str], list[Trial]] = {}
+    bands: dict[tuple[float, str], list[_Trial]] = {}
     for trial in trials:
         bands.setdefault(band(trial.length, LENGTHS), []).append(trial)
     overall = sum(trial.wins for trial in trials) / sum(trial.length for trial in trials)
@@ -263,7 +263,7 @@ def _records(
 
 
 def _rates(
-    trials: Iterable[Trial], group: Callable[[Unit[Any]], str]
+    trials: Iterable[_Trial], group: Callable[[Unit[Any]], str]
 ) -> Callable[[Unit[Any]], float]:
     outcomes: dict[str, list[bool]] = {}
     for trial in trials:
@@ -273,5 +273,5 @@ def _rates(
     return lambda unit: rates[group(unit)]
 
 
-def _product(trials: Sequence[Trial], rate: Callable[[Unit[Any]], float]) -> float:
+def _product(trials: Sequence[_Trial], rate: Callable[[Unit[Any]], float]) -> float:
     return math.fsum(math.prod(map(rate, trial.units)) for trial in trials) / len(trials)

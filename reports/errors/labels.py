@@ -65,7 +65,7 @@ class Label:
         return self.step_id, self.repeat, self.who
 
 
-class Labels(NamedTuple):
+class _Labels(NamedTuple):
     """The labels of a run.
 
     labels: in the order of step, repeat and person.
@@ -97,13 +97,13 @@ class Import(NamedTuple):
     problems: tuple[str, ...]
 
 
-def read_labels(run: Run | Path) -> Labels:
+def read_labels(run: Run | Path) -> _Labels:
     """Read the labels of a run, in the order of step, repeat and person. Raises `LabelError`."""
     labels, problems, _ = _read(_file(run))
-    return Labels(labels, problems)
+    return _Labels(labels, problems)
 
 
-def add_labels(run: Run | Path, labels: Iterable[Label]) -> Labels:
+def add_labels(run: Run | Path, labels: Iterable[Label]) -> _Labels:
     """Add labels to those of a run and return all of them.
 
     Of two labels with the same key the newer one is kept, on a tie the added one; an added label
@@ -122,7 +122,7 @@ def add_labels(run: Run | Path, labels: Iterable[Label]) -> Labels:
             _write(path, [*unreadable, *map(msgspec.json.encode, together)])
     except OSError as error:
         raise LabelError(f"cannot write {path}: {error.strerror or error}") from error
-    return Labels(tuple(one for one in together if one.label), problems)
+    return _Labels(tuple(one for one in together if one.label), problems)
 
 
 def merge_labels(known: Iterable[Label], added: Iterable[Label]) -> tuple[Label, ...]:

@@ -14,7 +14,7 @@ A file is named after its reproduction, and has
     stands_in    the model that replaces one that is not served any more
     apart        keys where a finished run differs from the row, or `split`
     differences  known differences, a sentence each
-    needs        data, key, hardware, cost and time (`Needs`)
+    needs        data, key, hardware, cost and time (`_Needs`)
     measured     our figures (`Measured`), if any
 """
 
@@ -49,7 +49,7 @@ class ReproductionError(ValueError):
     """A declaration is not valid."""
 
 
-class Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The needs of a reproduction.
 
     data: the data and its source.
@@ -91,7 +91,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     measure: str
     command: tuple[str, ...]
     differences: tuple[str, ...]
-    needs: Needs
+    needs: _Needs
     measured: tuple[Measured, ...] = ()
     measured_on: str = ""
     stands_in: str = ""

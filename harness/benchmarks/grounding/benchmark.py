@@ -156,7 +156,7 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class _Answer:
     """The numbers of an answer, and of the right one, as the declared convention has them.
 
     right: None where the target is absent.
@@ -217,7 +217,7 @@ def _share(holds: Sequence[bool]) -> float:
     return sum(holds) / len(holds) if holds else 0.0
 
 
-def _answer(record: Unit[GroundingDetail], used: Convention) -> Answer | None:
+def _answer(record: Unit[GroundingDetail], used: Convention) -> _Answer | None:
     said = record.prediction
     if said is None or len(record.pictures) != 1:
         return None
@@ -229,7 +229,7 @@ def _answer(record: Unit[GroundingDetail], used: Convention) -> Answer | None:
     if numbers is None:
         return None
     right = None if target.point is None else _numbers(target.point, used, picture)
-    return Answer(numbers, right, picture, target)
+    return _Answer(numbers, right, picture, target)
 
 
 def _pair(x: object, y: object) -> Point | None:

@@ -57,7 +57,7 @@ LABEL = "label:"
 """Begins the names of columns of copies that hold a label."""
 
 
-class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`grounding.toml`.
 
     name: what the set is called, for the record.
@@ -76,7 +76,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     columns: dict[str, str] = {}
 
 
-class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A line of `items.jsonl`, with one of box, polygon and absent."""
 
     id: str
@@ -130,7 +130,7 @@ class GroundingItems(GroundingSet):
         schema = _schema(folder.root / SCHEMA)
         folder.files(SCHEMA, "the schema")
         folder.files(ITEMS, "a line per item")
-        for number, one in decoded_text(folder.root / ITEMS, Stored):
+        for number, one in decoded_text(folder.root / ITEMS, _Stored):
             yield _row(one, f"{ITEMS}, line {number}", folder, schema)
 
 
@@ -139,7 +139,7 @@ class _HubItems(GroundingItems):
     """Items copied from the hub."""
 
     copy: HubCopy = field(kw_only=True)
-    schema: Schema = field(kw_only=True)
+    schema: _Schema = field(kw_only=True)
 
     def opened(self) -> Items:
         splits = tuple(str(file.split) for file in self.copy.files)
@@ -155,7 +155,7 @@ class _HubItems(GroundingItems):
         return _copied_rows(file, folder, self.schema)
 
 
-def _on_hub(data: Path | None) -> tuple[HubData, Schema] | None:
+def _on_hub(data: Path | None) -> tuple[HubData, _Schema] | None:
     """Return the data set on the hub that an address or a schema file names, and the schema."""
     if data is not None and data.suffix == ".toml" and data.is_file():
         schema = _schema(data)
@@ -181,18 +181,18 @@ def _on_hub(data: Path | None) -> tuple[HubData, Schema] | None:
         ) from error
 
 
-def _wanted(schema: Schema) -> Wanted:
-    own = {name: schema.columns.get(name, name) for name in Stored.__struct_fields__}
+def _wanted(schema: _Schema) -> Wanted:
+    own = {name: schema.columns.get(name, name) for name in _Stored.__struct_fields__}
     labels = {f"{LABEL}{name}": schema.columns.get(name, name) for name in _labels(schema)}
     return Wanted({**own, **labels}, frozenset({"image"}))
 
 
-def _labels(schema: Schema) -> list[str]:
+def _labels(schema: _Schema) -> list[str]:
     cluster = "" if schema.cluster == "picture" else schema.cluster
     return [*schema.groups, *filter(None, [cluster])]
 
 
-def _copied_rows(file: DataFile, folder: Folder, schema: Schema) -> Iterator[Row]:
+def _copied_rows(file: DataFile, folder: Folder, schema: _Schema) -> Iterator[Row]:
     for number, row in enumerate(table_rows(folder, file), start=1):
         where, picture, size, record = row
         given = {name: value for name, value in record.items() if value is not None}
@@ -207,7 +207,7 @@ def _copied_rows(file: DataFile, folder: Folder, schema: Schema) -> Iterator[Row
                 given[name] = _json(given[name], where, name)
         labels = {**(given.pop("labels", None) or {}), **labels}
         usual = {"id": f"{file.split}-{number}", "image": picture}
-        one = converted({**usual, **given, "labels": labels}, Stored, where)
+        one = converted({**usual, **given, "labels": labels}, _Stored, where)
         yield _row(one, where, folder, schema, size)
 
 
@@ -218,11 +218,11 @@ def _json(text: str, where: str, name: str) -> object:
         raise DataError(f"{where}: '{name}' is {text[:60]!r}, not JSON") from error
 
 
-def _schema(path: Path) -> Schema:
-    return decoded_toml(path, Schema, f"box is one of {', '.join(CONVENTIONS)}")
+def _schema(path: Path) -> _Schema:
+    return decoded_toml(path, _Schema, f"box is one of {', '.join(CONVENTIONS)}")
 
 
-def _declared(schema: Schema, *, absent: bool) -> Declaration:
+def _declared(schema: _Schema, *, absent: bool) -> Declaration:
     levels, clusters = [PICTURE], ["picture"]
     if schema.cluster not in ("", "picture"):
         levels.append(Level(schema.cluster, shared=True))
@@ -238,7 +238,9 @@ def _declared(schema: Schema, *, absent: bool) -> Declaration:
         )
 
 
-def _row(one: Stored, where: str, folder: Folder, schema: Schema, size: Size | None = None) -> Row:
+def _row(
+    one: _Stored, where: str, folder: Folder, schema: _Schema, size: Size | None = None
+) -> Row:
     cluster = "" if schema.cluster == "picture" else schema.cluster
     check_labels(_labels(schema), SCHEMA, one.labels, f"{folder.root}/{where}: {one.id}")
     return Row(
@@ -255,7 +257,7 @@ def _row(one: Stored, where: str, folder: Folder, schema: Schema, size: Size | N
 
 
 def _box(
-    one: Stored, convention: Convention, folder: Folder, where: str
+    one: _Stored, convention: Convention, folder: Folder, where: str
 ) -> Sequence[float] | Target:
     given = [one.box is not None, one.polygon is not None, one.absent]
     if sum(given) != 1:
@@ -270,13 +272,13 @@ def _box(
 
 REFINED = "-refined"
 """Suffix of the sample's splits with instructions that name a neighbour."""
-_SAMPLE = Schema("sample-grounding", "xyxy-px", cluster="website")
+_SAMPLE = _Schema("sample-grounding", "xyxy-px", cluster="website")
 
 
-class Place(Window, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Place(Window, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A line of the sample; `refined` is its instruction in the refined split."""
 
-    item: Stored
+    item: _Stored
     refined: str
 
 
@@ -308,7 +310,7 @@ class GroundingSample(GroundingSet):
         assert isinstance(folder, _Windows)
         screenshots = Screenshots(split.removesuffix(REFINED))
         folder.used[screenshots.file.name] = screenshots.file
-        for where, line in screenshots.lines("places", Place):
+        for where, line in screenshots.lines("places", _Place):
             folder.windows[line.item.image] = screenshots, line
             row = _row(line.item, where, folder, _SAMPLE, SIZE)
             yield replace(row, instruction=line.refined) if REFINED in split else row

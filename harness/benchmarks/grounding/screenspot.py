@@ -44,7 +44,7 @@ _GROUPS = (
 _CELLS = tuple(group.name for group in _GROUPS)
 
 
-class Stored(msgspec.Struct, frozen=True):
+class _Stored(msgspec.Struct, frozen=True):
     """A row: a box as `xywh-px` in JSON, as `xyxy-unit` in parquet."""
 
     bbox: tuple[float, float, float, float]
@@ -85,14 +85,14 @@ def _read(folder: Folder, split: str, *, version: str = "") -> Iterator[Row]:
                 labels = {"platform": platform, "data_type": str(pro.ui_type)}
                 yield _pro_row(file, pro, pro.instruction, labels)
             continue
-        for file, number, one in folder.json(f"{name}.json", what, Stored):
+        for file, number, one in folder.json(f"{name}.json", what, _Stored):
             yield _row(file, number, platform, one.img_filename, one)
 
 
 def _of_table(folder: Folder, file: DataFile) -> Iterator[Row]:
     numbers = Counter[str]()
     for where, picture, size, record in table_rows(folder, file):
-        one = converted(record, Stored, where)
+        one = converted(record, _Stored, where)
         platform = _SYSTEMS.get(one.data_source, "web")
         folder.stored.setdefault(one.file_name, folder.stored[picture])
         yield _row(file, numbers[platform], platform, one.file_name, one, size)
@@ -104,7 +104,7 @@ def _row(
     number: int,
     platform: str,
     picture: str,
-    one: Stored,
+    one: _Stored,
     size: tuple[int, int] | None = None,
 ) -> Row:
     stem = file.path.stem if file.path.suffix == ".json" else f"screenspot_{platform}"

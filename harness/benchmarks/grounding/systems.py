@@ -54,14 +54,14 @@ class OSWorldItem(msgspec.Struct, frozen=True):
     box_coordinates: list[float] = []
 
 
-class Named(msgspec.Struct, frozen=True):
+class _Named(msgspec.Struct, frozen=True):
     id: str
 
 
 class Classified(msgspec.Struct, frozen=True):
     """`classification_result.json`."""
 
-    classified: dict[str, list[Named]]
+    classified: dict[str, list[_Named]]
 
 
 def _read_osworld(folder: Folder, split: str) -> Iterator[Row]:

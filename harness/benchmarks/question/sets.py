@@ -203,7 +203,7 @@ _OF_SCREENS = Declaration(
 _DECLINING = Template(OPEN.replace("{decline}", DECLINE))
 
 
-class Stored(msgspec.Struct, frozen=True):
+class _Stored(msgspec.Struct, frozen=True):
     """A row of the JSON files."""
 
     image_id: int
@@ -248,7 +248,7 @@ class ScreenQA(QuestionSet):
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         what, name = f"the questions of {split}", self.json.get(split, "")
         if split not in self.hub_splits or (name and (folder.root / name).is_file()):
-            for file, number, stored in folder.json(name, what, Stored):
+            for file, number, stored in folder.json(name, what, _Stored):
                 where, screen = f"{file.name}, row {number + 1}", str(stored.image_id)
                 id, picture, golds = f"{split}_{number}", f"{screen}.jpg", stored.ground_truth
                 yield _row(where, id, stored.question, golds, screen, picture)

@@ -49,7 +49,7 @@ Side = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 _BY_NUMBER = {1: "wait", 3: "type", 5: "back", 6: "home", 10: "complete"}
 
 
-class Stored(msgspec.Struct, frozen=True):
+class _Stored(msgspec.Struct, frozen=True):
     """A line of the compact file; the action has shares of the picture, boxes are pixels."""
 
     episode: int
@@ -85,7 +85,7 @@ def _compact(folder: Folder) -> Iterator[Row]:
         "the test ids does not hold its 137 validation episodes"
     )
     folder.files(COMPACT, what)
-    for number, one in decoded_text(folder.root / COMPACT, Stored):
+    for number, one in decoded_text(folder.root / COMPACT, _Stored):
         where = f"{COMPACT}, line {number}"
         with reading(f"{folder.root}/{where}"):
             action = from_object(one.action, one.size)
@@ -170,7 +170,7 @@ def convert(source: Path, target: Path) -> int:
         for file in folder.files("android_control*", "TFRecords of AndroidControl"):
             for number, data in enumerate(records(file.path), start=1):
                 with reading(f"{file.path}, record {number}"):
-                    read = convert_to(example(data), Recorded)
+                    read = convert_to(example(data), _Recorded)
                     if read.episode_id[0] not in train:
                         written |= _episode(read, made / "images")
         lines = [line for _, line in sorted(written.items())]
@@ -178,7 +178,7 @@ def convert(source: Path, target: Path) -> int:
     return len(lines)
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class _Recorded(msgspec.Struct, frozen=True):
     """The features of an episode; lists of what every step has are as long as `screenshots`."""
 
     episode_id: tuple[int]
@@ -203,7 +203,7 @@ class Recorded(msgspec.Struct, frozen=True):
                 raise ValueError(f"{len(getattr(self, name))} {name} for {steps} actions")
 
 
-class Written(msgspec.Struct, frozen=True):
+class _Written(msgspec.Struct, frozen=True):
     """An action as JSON has it."""
 
     action_type: str
@@ -213,17 +213,17 @@ class Written(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-def _episode(read: Recorded, images: Path) -> dict[tuple[int, int], bytes]:
+def _episode(read: _Recorded, images: Path) -> dict[tuple[int, int], bytes]:
     (episode,) = read.episode_id
-    actions = [decode_json(one, Written) for one in read.actions]
+    actions = [decode_json(one, _Written) for one in read.actions]
     sentences = [*(one.decode() for one in read.step_instructions), "finish the task"]
     found = {}
-    for step, written in enumerate([*actions, Written("finish")]):
+    for step, written in enumerate([*actions, _Written("finish")]):
         size = read.screenshot_widths[step], read.screenshot_heights[step]
         action = _original(written, size)
         if action is None:
             continue
-        line = Stored(
+        line = _Stored(
             episode=episode,
             step=step,
             goal=read.goal[0].decode(),
@@ -237,7 +237,7 @@ def _episode(read: Recorded, images: Path) -> dict[tuple[int, int], bytes]:
     return found
 
 
-def _original(written: Written, size: tuple[int, int]) -> Action | None:
+def _original(written: _Written, size: tuple[int, int]) -> Action | None:
     """The action of a step; None for one that the split leaves out."""
     if written.action_type == "finish":
         return Action("complete")

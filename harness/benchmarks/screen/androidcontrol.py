@@ -49,7 +49,7 @@ COUNTS: Mapping[str, Mapping[tuple[str, ...], int]] = {
 """Number of right answers by action."""
 
 
-class Checked(msgspec.Struct, frozen=True):
+class _Checked(msgspec.Struct, frozen=True):
     """The right answer of a step, in pixels."""
 
     action: str
@@ -60,19 +60,19 @@ class Checked(msgspec.Struct, frozen=True):
     direction: str = ""
 
 
-class Step(msgspec.Struct, frozen=True):
+class _Step(msgspec.Struct, frozen=True):
     """A step of an episode."""
 
     step_instruction: str
-    check_options: Checked
+    check_options: _Checked
 
 
-class Episode(msgspec.Struct, frozen=True):
+class _Episode(msgspec.Struct, frozen=True):
     """A line of the gold file."""
 
     goal: str
     episode_id: int
-    steps: list[Step]
+    steps: list[_Step]
 
 
 class Inner(msgspec.Struct, frozen=True):
@@ -83,13 +83,13 @@ class Inner(msgspec.Struct, frozen=True):
     step_instructions: list[str]
 
 
-class Entry(msgspec.Struct, frozen=True):
+class _Entry(msgspec.Struct, frozen=True):
     """An entry of `android_control_test.json`."""
 
     width: int
     height: int
     episode: Inner
-    step_check_pams: list[Checked]
+    step_check_pams: list[_Checked]
 
 
 def _read(folder: Folder, split: str) -> Iterable[Row]:
@@ -110,12 +110,12 @@ def _read(folder: Folder, split: str) -> Iterable[Row]:
 def _rows(folder: Folder, name: str) -> Iterator[Row]:
     path = folder.root / name
     if name.endswith(".jsonl"):
-        for line, one in decoded_text(path, Episode):
+        for line, one in decoded_text(path, _Episode):
             for step, told in enumerate(one.steps):
                 where = f"{name}, line {line}"
                 yield _row(where, one, step, told.step_instruction, told.check_options)
         return
-    for entry in decoded(path, list[Entry]):
+    for entry in decoded(path, list[_Entry]):
         inner, size = entry.episode, (entry.width, entry.height)
         if len(inner.step_instructions) != len(entry.step_check_pams):
             raise DataError(
@@ -127,14 +127,14 @@ def _rows(folder: Folder, name: str) -> Iterator[Row]:
             yield _row(name, inner, step, sentence, checked)._replace(size=size)
 
 
-def _row(where: str, episode: Episode | Inner, step: int, sentence: str, checked: Checked) -> Row:
+def _row(where: str, episode: _Episode | Inner, step: int, sentence: str, checked: _Checked) -> Row:
     with reading(f"{where}, step {step} of episode {episode.episode_id}"):
         action = _action(checked)
     boxes = tuple(checked.candidate_bbox)
     return agentcpm.row(where, episode.episode_id, step, episode.goal, sentence, action, boxes)
 
 
-def _action(checked: Checked) -> Action:
+def _action(checked: _Checked) -> Action:
     name = checked.action
     arguments: dict[str, Value] = {}
     if name == "system_button":
@@ -202,7 +202,7 @@ _NUMBER = re.compile(r"image_(\d{1,6})\.\w+$")
 _PAST = re.compile(r"Step \d+: *(.+)")
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class _Candidate(msgspec.Struct, frozen=True):
     """Another right action."""
 
     action_type: str
@@ -221,7 +221,7 @@ class CuratedRow(msgspec.Struct, frozen=True):
     gt_max_bbox: list[float] = []
     revised_task: str | None = None
     revised_memory: str | None = None
-    candidate_actions: list[Candidate] = []
+    candidate_actions: list[_Candidate] = []
 
 
 def _read_curated(folder: Folder, split: str) -> Iterator[Row]:

@@ -47,14 +47,14 @@ class Rect(msgspec.Struct, frozen=True):
     height: float
 
 
-class Element(msgspec.Struct, frozen=True):
+class _Element(msgspec.Struct, frozen=True):
     """An element of a page."""
 
     uid: int | str
     rect: Rect
 
 
-class Label(msgspec.Struct, frozen=True):
+class _Label(msgspec.Struct, frozen=True):
     """An action of a step; `absolute` places are pixels."""
 
     name: str
@@ -72,19 +72,19 @@ class Size(msgspec.Struct, frozen=True):
     height: int
 
 
-class Stored(msgspec.Struct, frozen=True):
+class _Stored(msgspec.Struct, frozen=True):
     """A row of the data file."""
 
     uid: str
     image_id: str
     image_size: Size
     question: str
-    actions_label: list[Label] | Label
+    actions_label: list[_Label] | _Label
 
 
 def _read(folder: Folder, split: str) -> list[Row]:
     assert isinstance(folder, _Pages)
-    stored = list(folder.json(f"web-{split}_test_data.json", "the steps of the split", Stored))
+    stored = list(folder.json(f"web-{split}_test_data.json", "the steps of the split", _Stored))
     for file in folder.files(f"web-{split}_test_images*.parquet", "the pages of the split"):
         folder.read_pages(file.path)
     folder.sizes.update(
@@ -97,7 +97,7 @@ def _read(folder: Folder, split: str) -> list[Row]:
 class _Pages(Folder):
     """Pictures that are base64 texts, with the elements of each page."""
 
-    elements: dict[str, list[Element]] = field(default_factory=dict, compare=False)
+    elements: dict[str, list[_Element]] = field(default_factory=dict, compare=False)
     sizes: dict[str, tuple[int, int]] = field(default_factory=dict, compare=False)
     parquet: ParquetPictures = field(default_factory=lambda: ParquetPictures("base64"))
 
@@ -110,7 +110,7 @@ class _Pages(Folder):
                 raise DataError(f"{path} has no columns base64, elements and one of image ids")
             for group, offset, record in small_columns(file, [index, "elements"]):
                 name, where = str(record[index]), f"{path}, page {record[index]}"
-                listed = [converted(one, Element, where) for one in record["elements"] or ()]
+                listed = [converted(one, _Element, where) for one in record["elements"] or ()]
                 self.elements[name] = listed
                 self.stored[name] = Cell(path, group, offset)
 
@@ -125,7 +125,7 @@ class _Pages(Folder):
         return self.sizes[name]
 
 
-def _row(folder: _Pages, one: Stored, where: str) -> Row:
+def _row(folder: _Pages, one: _Stored, where: str) -> Row:
     if one.image_id not in folder.elements:
         raise DataError(f"{folder.root}/{where}: no page {one.image_id} in the parquet files")
     elements = folder.elements[one.image_id]
@@ -149,12 +149,12 @@ def _row(folder: _Pages, one: Stored, where: str) -> Row:
     )
 
 
-def _edges(one: Element) -> Edges:
+def _edges(one: _Element) -> Edges:
     rect = one.rect
     return rect.x, rect.y, rect.x + rect.width, rect.y + rect.height
 
 
-def _action(label: Label, elements: list[Element], size: tuple[int, int]) -> Action:
+def _action(label: _Label, elements: list[_Element], size: tuple[int, int]) -> Action:
     name = label.name.lower()
     if name in _PLAIN:
         return Action(_PLAIN[name])

@@ -44,7 +44,7 @@ class Goal(msgspec.Struct, frozen=True):
     category: str = ""
 
 
-class Step(msgspec.Struct, frozen=True):
+class _Step(msgspec.Struct, frozen=True):
     """A step; numbers are thousandths."""
 
     screenshot: str
@@ -54,13 +54,13 @@ class Step(msgspec.Struct, frozen=True):
     sam2_bbox: list[float] | None = None
 
 
-class Episode(msgspec.Struct, frozen=True):
+class _Episode(msgspec.Struct, frozen=True):
     """A file of `annotations/`."""
 
     episode_id: str
     device_info: Device
     task_info: Goal
-    steps: list[Step]
+    steps: list[_Step]
 
 
 def _read(folder: Folder, split: str) -> list[Row]:
@@ -88,7 +88,7 @@ def _check_version(folder: Folder, split: str, episodes: int, rows: list[Row]) -
 
 
 def _rows(file: DataFile) -> Iterator[Row]:
-    episode = decoded(file.path, Episode)
+    episode = decoded(file.path, _Episode)
     device = episode.device_info
     size = (device.w, device.h)
     for number, step in enumerate(episode.steps):
@@ -110,7 +110,7 @@ def _rows(file: DataFile) -> Iterator[Row]:
         )
 
 
-def _action(step: Step, size: tuple[int, int]) -> Action:
+def _action(step: _Step, size: tuple[int, int]) -> Action:
     name, info = step.action, step.info
     if name in _POINTED:
         if isinstance(info, str):

@@ -37,7 +37,7 @@ _POINTED = {
 }
 
 
-class Task(msgspec.Struct, frozen=True):
+class _Task(msgspec.Struct, frozen=True):
     """The files of a task, relative to the folder of the set."""
 
     task: str
@@ -45,7 +45,7 @@ class Task(msgspec.Struct, frozen=True):
     box: str
 
 
-class Box(msgspec.Struct, frozen=True):
+class _Box(msgspec.Struct, frozen=True):
     """The corners of a box in pixels."""
 
     top_left: tuple[float, float]
@@ -55,7 +55,7 @@ class Box(msgspec.Struct, frozen=True):
 def read(folder: Folder, split: str, counts: Collection[int] = PUBLISHED) -> list[Row]:
     """Return the tasks of a split. Raises `DataError`, also for a number not in `counts`."""
     files = folder.files(f"{split}.json", "the tasks of the split")
-    tasks = decoded(files[0].path, dict[str, Task])
+    tasks = decoded(files[0].path, dict[str, _Task])
     if counts and len(tasks) not in counts:
         known = " or ".join(f"{count:,}" for count in counts)
         raise DataError(
@@ -65,13 +65,13 @@ def read(folder: Folder, split: str, counts: Collection[int] = PUBLISHED) -> lis
     return sorted(_rows(folder, tasks), key=lambda row: (row.episode, row.step))
 
 
-def _rows(folder: Folder, tasks: Mapping[str, Task]) -> Iterator[Row]:
+def _rows(folder: Folder, tasks: Mapping[str, _Task]) -> Iterator[Row]:
     for place, (key, task) in enumerate(tasks.items()):
         where = f"test.json, task {key}"
         text = folder.picture(task.task).decode("utf-8", errors="replace")
         first, *lines = text.strip().splitlines() or [""]
         try:
-            listed = decode_json(folder.picture(task.box), dict[str, Box])
+            listed = decode_json(folder.picture(task.box), dict[str, _Box])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise DataError(f"{folder.root}/{task.box}: {error}") from error
         boxes = [(*one.top_left, *one.bottom_right) for one in listed.values()]

@@ -31,7 +31,7 @@ SCHEMA, STEPS = "screen.toml", "steps.jsonl"
 JUDGED = ("strict", "os-atlas", "gui-r1", "qwen-ac", "agentcpm")
 
 
-class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`screen.toml`.
 
     name: what the set is called, for the record.
@@ -46,7 +46,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     groups: list[str] = []
 
 
-class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A line of `steps.jsonl`; boxes are pixels."""
 
     image: str
@@ -125,15 +125,15 @@ def _is_script(written: dict[str, Any] | list[dict[str, Any]]) -> bool:
     return any(one.get("type") == SEVERAL for one in listed)
 
 
-def _schema(path: Path) -> Schema:
+def _schema(path: Path) -> _Schema:
     return decoded_toml(
-        path, Schema, "points is px, unit or per-mille, scroll is content or finger"
+        path, _Schema, "points is px, unit or per-mille, scroll is content or finger"
     )
 
 
-def _stored(folder: Folder, schema: Schema) -> Iterator[tuple[int, Stored]]:
+def _stored(folder: Folder, schema: _Schema) -> Iterator[tuple[int, _Stored]]:
     found = False
-    for number, one in decoded_text(folder.root / STEPS, Stored):
+    for number, one in decoded_text(folder.root / STEPS, _Stored):
         found = True
         where = f"{folder.root / STEPS}, line {number}"
         check_labels(schema.groups, SCHEMA, one.labels, f"{where}: the step")
@@ -142,7 +142,7 @@ def _stored(folder: Folder, schema: Schema) -> Iterator[tuple[int, Stored]]:
         raise DataError(f"{folder.root / STEPS} holds no steps")
 
 
-def _row(folder: Folder, schema: Schema, number: int, one: Stored) -> Row:
+def _row(folder: Folder, schema: _Schema, number: int, one: _Stored) -> Row:
     where = f"{STEPS}, line {number}"
     size = one.screen or folder.size(one.image)
     scale = {"px": (1.0, 1.0), "unit": size, "per-mille": (size[0] / 1000, size[1] / 1000)}
@@ -165,7 +165,7 @@ def _row(folder: Folder, schema: Schema, number: int, one: Stored) -> Row:
     )
 
 
-def _action(written: dict[str, Any], schema: Schema, scale: tuple[float, float]) -> Action:
+def _action(written: dict[str, Any], schema: _Schema, scale: tuple[float, float]) -> Action:
     action = from_object(written, scale)
     turned = [_turned(one) if schema.scroll == "finger" else one for one in parts(action)]
     return several(turned)
