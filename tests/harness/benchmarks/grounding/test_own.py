@@ -100,14 +100,13 @@ def test_a_zip_file_with_different_pictures_of_one_name_is_refused(tmp_path: Pat
         (
             'name = "x"\nbox = "xyxy-px"\ngroups = ["status"]',
             {},
-            "the group status is named as a column that frames have",
+            "the group status is named as a column",
         ),
         (
             'name = "x"\nbox = "xyxy-px"\ngroups = ["hit"]',
             {},
-            "the group hit is named as a column that frames have",
+            "the group hit is named as a column",
         ),
-        ('name = "x"\nbox = "xyxy-px"\ncluster = "item_id"', {}, "the level item_id is named as"),
         (SCHEMA, {"image": "a\0.png"}, "'a\\x00.png' is not a picture name within a folder"),
         (SCHEMA, {"box": None, "polygon": [5, 5, 5, 5, 5, 5]}, "1 item without area (a: polygon"),
         (SCHEMA, {"box": None, "polygon": [1, 1, 5, 5, 9, 9]}, "1 item without area (a: polygon"),
