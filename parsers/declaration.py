@@ -245,13 +245,14 @@ def _problems(declared: Declaration) -> Iterator[str]:
             yield f"the measure {measure.name} has no parents within {measure.within}"
     own = {f"{declared.unit}_id", f"total_{declared.units}"}
     for what, listed, taken in (
-        ("measure", names, (TAKEN - PREDICTED) | own | set(levels) | set(groups) - PREDICTED),
-        ("group", groups, OF_ALL_UNITS | own),
+        ("measure", names, (TAKEN - PREDICTED) | own | set(levels)),
+        ("group", groups, OF_ALL_UNITS | own | set(names) - PREDICTED),
         ("level", levels, own),
     ):
         for name in listed:
             if name in taken:
-                yield f"the {what} {name} has a name that frames have a column for"
+                said = f"the {what} {name} is named as a column that frames have for something else"
+                yield f"{said}: name it otherwise"
 
 
 def _names(what: str, listed: Iterable[str]) -> Iterator[str]:

@@ -67,10 +67,10 @@ def test_levels_are_found_by_name_and_ordered_from_the_innermost() -> None:
         ({"measures": (HIT, Measure("a", averages=("cells",)))}, "the groups of its cells"),
         ({"measures": (HIT, Measure("a", cells=("split",)))}, "the groups of its cells"),
         ({"measures": (HIT, Measure("a", averages=("mean",)))}, "a has an unknown average"),  # type: ignore[arg-type]
-        ({"measures": (HIT, Measure("cost"))}, "the measure cost has a name that frames"),
-        ({"measures": (HIT, Measure("task"))}, "the measure task has a name that frames"),
-        ({"groups": (Group("hit"),)}, "the measure hit has a name that frames"),
-        ({"groups": (Group("status"),)}, "the group status has a name that frames"),
+        ({"measures": (HIT, Measure("cost"))}, "the measure cost is named as a column"),
+        ({"measures": (HIT, Measure("task"))}, "the measure task is named as a column"),
+        ({"groups": (Group("hit"),)}, "the group hit is named as a column"),
+        ({"groups": (Group("status"),)}, "the group status is named as a column"),
         (
             {"measures": (HIT, Measure("a", averages=("quartiles", "micro")))},
             "quartiles and other averages",

@@ -12,8 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from harness.benchmarks.episode.miniwob import benchmark as miniwob
+from harness.benchmarks.prompt import autowebbench
+from harness.benchmarks.question import visualwebbench
 from harness.runs import RunError, open_run
-from parsers import MIND2WEB
+from harness.runs.columns import group_column, level_column, score_column
+from parsers import MIND2WEB, Declaration, Group, Level, Measure
+from parsers.mt_mind2web import MT_MIND2WEB
 from reports.frames import runs, steps, tasks
 from reports.frames.runs import runs_frame
 from reports.frames.steps import steps_frame
@@ -202,3 +207,32 @@ def test_importing_reports_is_cheap() -> None:
     code = "import sys, reports, reports.command; print('pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_columns_say_what_they_hold_of_what_else_has_that_name() -> None:
+    task, turn, site = Level("task"), Level("task", one="turn"), Level("website", "site")
+    assert [*map(level_column, (task, turn, site))] == ["task_id", "turn_id", "website"]
+    declared = Declaration((Measure("value", main=True),), levels=(task, site))
+    groups = {
+        "operation": "gold_operation",
+        "task": "task_id",
+        "website": "website",
+        "form": "form",
+    }
+    assert {name: group_column(Group(name), declared) for name in groups} == groups
+    measures = {"element": "element_correct", "value": "value_correct", "hit": "hit"}
+    assert {name: score_column(name) for name in measures} == measures
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        *(MIND2WEB, MT_MIND2WEB, visualwebbench.DECLARED, autowebbench.DECLARED, miniwob.DECLARED),
+        Declaration((Measure("value", main=True), Measure("action")), kind="sign"),
+    ],
+    ids=lambda declared: declared.kind,
+)
+def test_no_two_columns_of_a_frame_have_one_name(declared: Declaration) -> None:
+    for listed in (steps.columns(declared), tasks.columns(declared)):
+        names = [one.name for one in listed]
+        assert len(names) == len(set(names))
