@@ -143,6 +143,15 @@ def is_allowed(code: str) -> bool:
     return code in _allowed
 
 
+def named_code(kind: str, text: str) -> str:
+    """Return the code that a text is, or begins with. Raises `UnknownName` if the user has not
+    named it."""
+    if not is_allowed(code := code_in(text)):
+        why = f"is code, which is run only if you name it: add --allow {code}"
+        raise UnknownName(f"{kind} '{text}' {why}")
+    return code
+
+
 def absent(text: str) -> str:
     """Say why a text is not the name of code that is here; "" if it is. Imports nothing."""
     if path := _PATH.fullmatch(text):

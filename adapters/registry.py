@@ -27,9 +27,7 @@ and factories are called with what the kind hands over:
     policies     nothing                                 predict, View
     protocols    settings by name                        dialogue, View
     rankers      what follows the name and a colon       of
-    trackers     what follows the name and a colon       start, log, finish
     commands     nothing                                 make_context (a click.Command)
-    reports      nothing                                 errors, analyses (a KindReports)
     exports      options by name                         write
     observers    settings, given, say                    begun, finished, close
 
@@ -54,11 +52,10 @@ from typing import Any, Generic, TypeVar, cast
 from adapters.entry_points import (
     EntryPoint,
     absent,
-    code_in,
     entry_points,
-    is_allowed,
     load_named,
     look_again,
+    named_code,
     nearest,
     parameters_of,
 )
@@ -204,10 +201,7 @@ class Registry(Generic[T]):
         there is none, or the user has not named it."""
         if absent(text):
             raise UnknownName(self._unknown(text))
-        if not is_allowed(code := code_in(text)):
-            why = f"is code, which is run only if you name it: add --allow {code}"
-            raise UnknownName(f"{self.kind} '{text}' {why}")
-        return code
+        return named_code(self.kind, text)
 
     def get(self, name: str) -> Any:
         """Return the object of a name: a class, a factory or an instance (see above).

@@ -1,8 +1,7 @@
 """Reports for units of one kind, beyond what all kinds have.
 
-Every unit has success, status and measures, as its benchmark declares them. A kind can add more. It
-registers a `KindReports` here by its name, or as an entry point of `vlm_eval.reports`; units of a
-kind without an entry are reported by what all units have.
+Every unit has success, status and measures, as its benchmark declares them; the kinds of this
+package have more (`REPORTS`). All others are reported by what all units have.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters.registry import Registry, load
+from adapters.entry_points import load
 from harness.runs import Run, RunError, Unit
 
 PublishedKeys = Callable[[Run, Mapping[str, Any]], Mapping[str, str]]
@@ -55,29 +54,27 @@ class KindReports:
         return load(value) if isinstance(value, str) else value
 
 
-REPORTS: Registry[KindReports] = Registry(
-    "kind of benchmark with reports", "vlm_eval.reports", has=("errors", "analyses")
-)
-REPORTS.add("episode", "reports.kinds.episode:EPISODE_REPORTS", "turns with a live page")
-REPORTS.add("grounding", "reports.kinds.grounding:GROUNDING_REPORTS", "instructions about pictures")
-REPORTS.add("question", "reports.kinds.question:QUESTION_REPORTS", "questions about pictures")
-REPORTS.add("screen-step", "reports.kinds.screen:SCREEN_REPORTS", "recorded steps on screens")
-REPORTS.add(
-    "step", "reports.kinds.step:STEP_REPORTS", "recorded steps, with a target among choices"
-)
-REPORTS.add(
-    "prompt", "reports.kinds.prompt:PROMPT_REPORTS", "finished prompts, answered by an action"
-)
+REPORTS: dict[str, KindReports | str] = {
+    "episode": "reports.kinds.episode:EPISODE_REPORTS",
+    "grounding": "reports.kinds.grounding:GROUNDING_REPORTS",
+    "question": "reports.kinds.question:QUESTION_REPORTS",
+    "screen-step": "reports.kinds.screen:SCREEN_REPORTS",
+    "step": "reports.kinds.step:STEP_REPORTS",
+    "prompt": "reports.kinds.prompt:PROMPT_REPORTS",
+}
+"""The reports of a kind of unit, or where they are."""
 
 
 def reports_of(run: Run) -> KindReports:
-    """Return the reports of a run's kind. Raises `UnknownName` if they cannot be loaded."""
+    """Return the reports of a run's kind."""
     return reports_on(run.manifest.declaration.kind)
 
 
 def reports_on(kind: str) -> KindReports:
-    """Return the reports of a kind of units. Raises `UnknownName` if they cannot be loaded."""
-    return REPORTS.make(kind) if kind in REPORTS.names() else KindReports()
+    """Return the reports of a kind of units."""
+    known = REPORTS.get(kind, KindReports())
+    reports: KindReports = load(known) if isinstance(known, str) else known
+    return reports
 
 
 def suited(runs: Mapping[str, Run], analysis: str) -> tuple[dict[str, Run], tuple[str, ...]]:

@@ -317,29 +317,6 @@ def test_a_loader_of_another_package_is_run(example: Example) -> None:
     assert "1 step of 1 task" in out and "not scored" not in out
 
 
-def about_icons(heading: str, folder: Path) -> Example:
-    """Install the example of icons and another one, and answer "save" to every icon."""
-    install("A benchmark of another kind", folder)
-    example = install(heading, folder)
-    (folder / "words.jsonl").write_text('{"default": true, "text": "Save."}')
-    example.run("run", "-m", "scripted:words.jsonl", "-b", "icons", "--out", "icons")
-    return example
-
-
-def test_error_classes_of_another_package_are_told(tmp_path: Path) -> None:
-    example = about_icons("Error classes", tmp_path)
-    out = example.run("errors", "icons", "--examples", "1")
-    assert re.search(r"mixed up +1\b", out) and "glass: save" in out
-    assert "cart: save" not in out  # of another program
-
-
-def test_the_page_of_another_package_s_kind_shows_its_table(tmp_path: Path) -> None:
-    example = about_icons("The page of a kind of unit", tmp_path)
-    example.run("view", "icons", "--out", "page")
-    shown = "".join(path.read_text("utf-8") for path in (tmp_path / "page").rglob("*.js"))
-    assert '["word",[["basket",""],["save",""]],false]' in shown
-
-
 @pytest.mark.parametrize("example", ["A benchmark of another kind"], indirect=True)
 def test_a_benchmark_of_another_kind_is_listed_shown_and_run(example: Example) -> None:
     assert "1 call per icon; pictures: none" in example.run("protocols")
@@ -474,10 +451,10 @@ def test_a_metric_is_computed_from_stored_runs(tmp_path: Path) -> None:
     assert called.stdout == "run: 100.0 [100.0, 100.0]\n"
 
 
-@pytest.mark.parametrize("example", ["A tracker"], indirect=True)
-def test_a_tracker_of_another_package_is_listed_and_told(example: Example) -> None:
-    assert "jsonl" in example.run("trackers")
-    summary = example.evaluate("--model", "lexical", "--track", "jsonl:course.jsonl")
+def test_a_tracker_in_a_file_is_told(tmp_path: Path) -> None:
+    example = write_files("A tracker", tmp_path)
+    track = "jsonl_tracker:JsonLines:course.jsonl"
+    summary = example.evaluate("--model", "lexical", "--track", track)
     told = [json.loads(line) for line in (example.folder / "course.jsonl").read_text().splitlines()]
     assert [one["event"] for one in told] == ["start", "point", "end"]
     assert {one["run"] for one in told} == {"run"}
@@ -488,11 +465,11 @@ def test_a_tracker_of_another_package_is_listed_and_told(example: Example) -> No
     assert {row["measure"] for row in told[2]["results"]} >= {"element", "task_success"}
 
 
-@pytest.mark.parametrize("example", ["A tracker"], indirect=True)
-def test_every_run_of_a_sweep_is_tracked_by_itself(example: Example) -> None:
+def test_every_run_of_a_sweep_is_tracked_by_itself(tmp_path: Path) -> None:
+    example = write_files("A tracker", tmp_path)
     (example.folder / "two.toml").write_text(
         'benchmark = "sample"\nsplit = "dev"\nlimit = 1\n'
-        'track = ["jsonl:course.jsonl"]\nmodel = ["random", "lexical"]\n'
+        'track = ["jsonl_tracker:JsonLines:course.jsonl"]\nmodel = ["random", "lexical"]\n'
     )
     example.run("run", "--config", "two.toml")
     told = [json.loads(line) for line in (example.folder / "course.jsonl").read_text().splitlines()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -23,7 +22,6 @@ from adapters import (
 from adapters.contract import Generation, UnknownOption
 from adapters.conversation import Tier
 from adapters.prices import PriceSheet
-from adapters.registry import Registry
 from harness.benchmarks import Benchmark
 from harness.engine import Lane, Pricing
 from harness.errors import UserError, WithoutEffect, from_leaf
@@ -268,20 +266,18 @@ def _refuse_secrets(options: Mapping[str, Any], base_url: str | None) -> None:
 
 def _unknown(name: str, error: UnknownName) -> str:
     """The complaint about a model: it may be a misspelt policy, or known and not installed."""
-    both: Registry[object] = Registry("model or policy", "vlm_eval.none")
     from adapters.catalog import ADAPTERS
-    from adapters.entry_points import absent, code_in
+    from adapters.entry_points import absent, code_in, nearest
 
     if not absent(name):
         fits = " and ".join(f"'{needed}'" for needed in POLICIES.has)
         return f"{error}" + (f" (a policy has {fits})" if "is not a model" in str(error) else "")
     policies = POLICIES.names()
-    for known in (*ADAPTERS.names(), *policies):
-        both.add(known, known, plain=ADAPTERS.plain(known))
-    with suppress(UnknownName):
-        both.split(name)
+    known = [*ADAPTERS.names(), *policies]
+    plain = tuple(start for one in known for start in ADAPTERS.plain(one))
+    if name.partition(":")[0] in known or name.startswith(plain):
         return str(error)
-    if near := both.near(name):
+    if near := nearest(name, known, plain):
         return f"unknown model or policy '{name}'; did you mean {near}?"
     if code_in(name):
         return f"unknown model or policy '{name}'; {absent(name)}"

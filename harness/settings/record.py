@@ -21,8 +21,8 @@ from harness.settings.setting import Setting, declared_by
 SETTINGS: dict[str, Setting] = {**declared_by(Settings), **declared_by(ShortForms)}
 """Every setting and short form by name, in the order of the help."""
 FIELDS = frozenset(one.name for one in fields(Settings)) - {"given"}
-NAMES = frozenset({"model", "benchmark", "protocol", "ranker", "role", "benchmark_option"})
-"""Settings that name models, benchmarks, protocols, policies, rankers and embedders."""
+NAMES = frozenset({"model", "benchmark", "protocol", "ranker", "role", "benchmark_option", "track"})
+"""Settings that name models, benchmarks, protocols, policies, rankers, embedders and trackers."""
 SEVERAL = ("model", "benchmark")
 """Settings that `run` takes several times: every model is then asked about every benchmark."""
 OF_MODEL = "of_model"

@@ -7,26 +7,17 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, cast
 
-import click
-
-from adapters.registry import Registry, UnknownName, install
-from harness.commands.listing import print_names
+from adapters.entry_points import UnknownName, absent, load_named, named_code, nearest
+from adapters.registry import install
 from harness.errors import UserError
 from harness.trackers.contract import Tracker
 
-TRACKERS: Registry[Tracker] = Registry(
-    "tracker", "vlm_eval.trackers", has=("start", "log", "finish")
-)
-TRACKERS.add(
-    "trackio",
-    "harness.trackers.trackio:TrackioTracker",
-    "trackio: a local database and dashboard, or a Space (extra trackio)",
-)
-TRACKERS.add(
-    "wandb",
-    "harness.trackers.wandb:WandbTracker",
-    "Weights & Biases, online or offline (extra wandb)",
-)
+TRACKERS = {
+    "trackio": "harness.trackers.trackio:TrackioTracker",
+    "wandb": "harness.trackers.wandb:WandbTracker",
+}
+"""Those of this package; others are named as `module:Class`."""
+METHODS = ("start", "log", "finish")
 
 
 def package(name: str) -> Any:
@@ -42,7 +33,8 @@ def package(name: str) -> Any:
 
 
 def open_trackers(names: Iterable[str], given: Mapping[str, object]) -> dict[str, Tracker]:
-    """Open trackers by name; nothing is sent yet. `given` has trackers of the caller by name.
+    """Open trackers by name or as `module:Class`, each perhaps with `:PROJECT`; nothing is sent
+    yet. `given` has trackers of the caller by name.
 
     Raises `UserError` for an unknown name, a repeated one, and a tracker that cannot be made: its
     package or its key is missing.
@@ -51,22 +43,30 @@ def open_trackers(names: Iterable[str], given: Mapping[str, object]) -> dict[str
     for written in names:
         if written in opened:
             raise UserError(f"--track {written} is given twice")
-        if written in given:
-            if missing := [one for one in TRACKERS.has if not hasattr(given[written], one)]:
-                raise UserError(f"track: {written} is not a tracker: it has no '{missing[0]}'")
-            opened[written] = cast(Tracker, given[written])
-            continue
         try:
-            opened[written] = TRACKERS.make(*TRACKERS.split(written))
+            made = given[written] if written in given else _made(written)
         except (UnknownName, UserError) as error:
             raise UserError(f"--track {written}: {error}") from error
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
             raise UserError(f"--track {written}: it cannot be opened ({why})") from error
+        if missing := [one for one in METHODS if not hasattr(made, one)]:
+            raise UserError(f"--track {written}: that is no tracker: it has no '{missing[0]}'")
+        opened[written] = cast(Tracker, made)
     return opened
 
 
-@click.command()
-def trackers() -> None:
-    """List the services that --track takes."""
-    print_names(TRACKERS.names().items())
+def _made(written: str) -> object:
+    """Make the tracker of a name. Raises `UnknownName`, and what its class raises."""
+    name, _, project = written.partition(":")
+    target = TRACKERS.get(name)
+    if target is None:
+        if why := absent(written):
+            near = nearest(name, TRACKERS, ())
+            known = why if ":" in written else f"known: {', '.join(TRACKERS)}, module:Class"
+            hint = f"did you mean {near}?" if near else known
+            raise UnknownName(f"unknown tracker '{written}'; {hint}")
+        name = target = named_code("tracker", written)
+        project = written[len(name) + 1 :]
+    make: Any = load_named("tracker", name, target)
+    return make(project) if project else make()

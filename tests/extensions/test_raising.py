@@ -132,7 +132,7 @@ def test_protocols_and_pages_that_raise_are_a_line(monkeypatch: pytest.MonkeyPat
     assert told.code == 2 and "Traceback" not in told.err
     assert "sign sign-0: the protocol raised LookupError: which sign? (tests.ext" in told.err
     assert call("run", "-m", "oracle", "-b", "fragile", "-o", "other").code == 0
-    monkeypatch.setitem(REPORTS._entries, "sign", Entry("sign", KindReports(page=BlankPage())))
+    monkeypatch.setitem(REPORTS, "sign", KindReports(page=BlankPage()))
     told = call("view", "other", "-o", "page")
     assert told.code == 2 and "vlm-eval: the page of sign sign-0: TypeError" in told.err
     assert "(tests.extensions.test_raising, part, line" in told.complaint

@@ -16,7 +16,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from adapters.conversation import Usage
-from adapters.registry import Entry
 from harness.runs import RunDirectory, RunError, Unit
 from parsers import Declaration, Group, Level, Measure, Prediction, Status
 from parsers.actions import Action
@@ -297,7 +296,7 @@ def test_a_kind_can_bring_columns_and_groups(
         columns=KindColumns(detail=(column,)),
         groups={"width": Key("width of the picture", banded("width", (2, 4)))},
     )
-    monkeypatch.setitem(REPORTS._entries, DECLARED.kind, Entry(DECLARED.kind, brought))
+    monkeypatch.setitem(REPORTS, DECLARED.kind, brought)
     run = _run(tmp_path / "a")
     assert steps_frame(run)["width"].tolist() == [0, 1, 2, 3, 4, 5]
     table = by_table(run, "width").drop_duplicates("width").set_index("width")

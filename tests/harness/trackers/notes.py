@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from harness.trackers.contract import Ending
 
@@ -44,6 +44,24 @@ class Notes:
         ending = asdict(self.ending) if self.ending else None
         run = [self.name, self.config, self.points, ending]
         return json.dumps(run, ensure_ascii=False)
+
+
+class Known(Notes):
+    """Is known by name, and found in `made`."""
+
+    made: ClassVar[list[Notes]] = []
+
+    def __init__(self, project: str = "") -> None:
+        super().__init__(project)
+        self.made.append(self)
+
+
+def broken(project: str = "") -> Notes:
+    raise KeyError("no")
+
+
+def odd() -> int:
+    return 3
 
 
 class Raises(Notes):

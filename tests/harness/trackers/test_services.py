@@ -193,4 +193,3 @@ def test_nothing_of_a_service_is_imported_by_a_run_that_names_none(
 
     monkeypatch.setattr(builtins, "__import__", watching)
     assert lexical("--limit", "1").code == 0
-    assert call("trackers").code == 0

@@ -19,10 +19,9 @@ import pytest
 
 import harness
 from adapters.contract import Fatal
-from adapters.registry import Entry
 from harness.errors import UserError
 from harness.runs import open_run
-from harness.trackers.config import TRACKERS
+from harness.trackers.config import TRACKERS, open_trackers
 from tests import numbers
 from tests.harness.batches.deferring import Provider
 from tests.harness.batches.deferring import session as batch_session
@@ -36,11 +35,13 @@ from tests.harness.commands.tool import (
     replying,
     summary,
 )
-from tests.harness.trackers.notes import PATIENCE_S, Hangs, Notes, Raises, ToFile
+from tests.harness.trackers.notes import PATIENCE_S, Hangs, Known, Notes, Raises, ToFile
 from tests.servers import Answer, Ask, WireServer, error
 
 SAMPLE: dict[str, Any] = {"benchmark": "sample", "progress": "off"}
 SPLIT = {**SAMPLE, "split": "dev"}
+NOTES = "tests.harness.trackers.notes"
+OWN = f"{NOTES}:Known"
 KEY = "sk-proj-Recognisable0123456789abcdefghijklmnop"
 
 
@@ -349,27 +350,34 @@ def test_neither_keys_nor_addresses_nor_paths_are_among_the_settings_that_are_se
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Notes]]:
     """Every tracker that was made under the name `notes`."""
-    made: list[Notes] = []
-
-    def notes(project: str = "") -> Notes:
-        made.append(Notes(project))
-        return made[-1]
-
-    monkeypatch.setitem(TRACKERS._entries, "notes", Entry("notes", notes, "keeps everything"))
-    yield made
+    monkeypatch.setitem(TRACKERS, "notes", OWN)
+    monkeypatch.setattr(Known, "made", [])
+    yield Known.made
 
 
+def test_the_help_of_track_names_the_trackers_and_their_extras() -> None:
+    shown = " ".join(call("run", "--help-all").out.partition("--track")[2].split())
+    about = shown.partition(" --")[0]
+    assert all(name in about for name in (*TRACKERS, "extra", "module:Class", "NAME:PROJECT"))
+
+
+@pytest.mark.parametrize("name", ["notes", OWN])
 def test_a_name_may_have_a_project_and_files_take_it_as_any_setting(
-    known: list[Notes], place: Path
+    name: str, known: list[Notes], place: Path
 ) -> None:
-    assert "notes    keeps everything" in call("trackers").out
-    Path("run.toml").write_text('track = ["notes", "notes:mine"]\n')
+    Path("run.toml").write_text(f'track = ["{name}", "{name}:mine"]\n')
     done = call("--model", "lexical", "--config", "run.toml", *DEV, "--limit", "1", "-o", "a")
     assert done.code == 0
     assert [one.project for one in known] == ["", "mine"]
     assert all(one.ending and one.ending.complete for one in known)
     session = json.loads(Path("a/manifest.json").read_text())["sessions"][0]["settings"]
-    assert session["track"] == ["notes", "notes:mine"]
+    assert session["track"] == [name, f"{name}:mine"]
+
+
+def test_code_that_no_user_has_named_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adapters.entry_points._allowed", set())
+    with pytest.raises(UserError, match=f"run only if you name it: add --allow {OWN}"):
+        open_trackers([f"{OWN}:mine"], {})
 
 
 def test_whether_a_run_is_tracked_is_no_part_of_its_identity(known: list[Notes]) -> None:
@@ -389,23 +397,24 @@ def test_a_dry_run_tells_nothing(known: list[Notes]) -> None:
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (("--track", "note"), "--track note: unknown tracker 'note'; did you mean 'notes'?"),
+        (("--track", "wand"), "--track wand: unknown tracker 'wand'; did you mean 'wandb'?"),
+        (("--track", "mlflow"), "--track mlflow: unknown tracker 'mlflow'; known: trackio, wandb"),
+        (("--track", "nowhere:T"), "--track nowhere:T: unknown tracker 'nowhere:T'; there is no f"),
+        (("--track", f"{NOTES}:No"), f"--track {NOTES}:No: tracker '{NOTES}:No' cannot be loaded"),
         (("--track", "notes", "--track", "notes"), "--track notes is given twice"),
-        (("--track", "broken"), "--track broken: it cannot be opened (KeyError: 'no')"),
-        (("--track", "odd"), "--track odd: tracker 'odd' is not a tracker: it has no 'start'"),
+        (
+            ("--track", f"{NOTES}:broken"),
+            f"--track {NOTES}:broken: it cannot be opened (KeyError: ",
+        ),
+        (
+            ("--track", f"{NOTES}:odd"),
+            f"--track {NOTES}:odd: that is no tracker: it has no 'start'",
+        ),
     ],
 )
 def test_bad_input_gets_one_line_and_leaves_nothing(
-    args: tuple[str, ...],
-    complaint: str,
-    known: list[Notes],
-    monkeypatch: pytest.MonkeyPatch,
+    args: tuple[str, ...], complaint: str, known: list[Notes]
 ) -> None:
-    def broken(project: str = "") -> Notes:
-        raise KeyError("no")
-
-    for name, made in (("broken", broken), ("odd", lambda: 3)):
-        monkeypatch.setitem(TRACKERS._entries, name, Entry(name, made))  # type: ignore[arg-type]
     done = call("--model", "lexical", *DEV, *TEXT_ONLY, *args)
     assert done.code == 2 and done.complaint.startswith(f"vlm-eval: {complaint}")
     assert not Path("runs").exists()
@@ -447,21 +456,16 @@ class Stuck:
 
 def test_a_tracker_that_hangs_at_the_end_of_the_process_does_not_hold_it_up(place: Path) -> None:
     (place / "stuck.py").write_text(STUCK)
-    info = place / "stuck-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stuck\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[vlm_eval.trackers]\nstuck = stuck:Stuck\n")
-    line = ["-m", "harness", "-m", "lexical", *DEV, "--limit", "1", "--track", "stuck", "-o", "a"]
-    folders = (place, Path(harness.__file__).parent.parent)
+    line = ["-m", "harness", "-m", "lexical", *DEV, "--limit", "1", "--track", "stuck:Stuck"]
     done = subprocess.run(
-        [sys.executable, *line],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))},
+        [sys.executable, *line, "-o", "a"],
+        env={**os.environ, "PYTHONPATH": str(Path(harness.__file__).parent.parent)},
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
     )
     assert done.returncode == 0 and "complete: a" in done.stderr
-    assert "tracker stuck: not finished" in done.stderr and "Ele. Acc" in done.stdout
+    assert "tracker stuck:Stuck: not finished" in done.stderr and "Ele. Acc" in done.stdout
 
 
 def test_a_session_that_goes_on_counts_what_was_settled_before() -> None:

@@ -55,8 +55,7 @@ def test_other_runs_are_analysed_and_the_one_left_out_is_named(
 
 
 def test_a_kind_brings_reports_of_its_own(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(REPORTS, "_entries", dict(REPORTS._entries))
-    REPORTS.add("photo", KindReports(analyses=("positions",)))
+    monkeypatch.setitem(REPORTS, "photo", KindReports(analyses=("positions",)))
     assert option_positions(photos).empty
 
 

@@ -171,8 +171,7 @@ class _Blurred(UnitErrors):
 
 
 def test_a_kind_brings_classes_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(REPORTS, "_entries", dict(REPORTS._entries))
-    REPORTS.add("photo", KindReports(errors=_Blurred()))
+    monkeypatch.setitem(REPORTS, "photo", KindReports(errors=_Blurred()))
     lost = {"found": 0.0, "close": 0.0, "solved": 0.0}
     run = photo_run(tmp_path / "run", [photo("A", 0, lost)])
     table = errors_table(run, examples=1)

@@ -111,8 +111,7 @@ def test_a_kind_brings_its_part_as_data(tmp_path: Path, monkeypatch: pytest.Monk
             drawn = [Drawn("target", box, "sign")]  # type: ignore[arg-type]
             return Part(page=SIZE, boxes=drawn, lists=[Listed("Names", items, early=True)])
 
-    monkeypatch.setattr(REPORTS, "_entries", dict(REPORTS._entries))
-    REPORTS.add("sign", KindReports(page=SignPage()))
+    monkeypatch.setitem(REPORTS, "sign", KindReports(page=SignPage()))
     page([signs(tmp_path / "run")], tmp_path / "page")
     shown = (tmp_path / "page" / "data" / "step-1.js").read_text("ascii")
     detail = json.loads(f"[{shown[shown.index('VLM.add(') + 8 : shown.rindex(');')]}]")[2]
