@@ -181,8 +181,8 @@ def plan_run(
         known = replace(known, protocol_option=tuple(sorted(options.items())))
         if source.home is None or out:
             return known, opened, directory_of(known, folder)
-        named = replace(known, benchmark=known.protocol)
-        return known, opened, directory_of(named, source.home)
+        place = directory_of(replace(known, benchmark=known.protocol), source.home)
+        return replace(known, out=str(place)), opened, place
 
     limits = settings.max_tokens or default_limit(settings, info)
     done, protocol, directory = whole(limits, settings.out)
