@@ -286,7 +286,7 @@ def test_a_panel_of_judges_asks_all_of_them_and_counts_their_answers(tmp_path: P
         harness.evaluate(model=model, protocol=panel(), out=tmp_path / model, **task)
         for model in ("oracle", "random")
     )
-    assert right.scores.step_success.value == 1.0
+    assert right.scores.success.value == 1.0
     votes = [unit.prediction.votes for unit in drawn.records() if unit.asked and unit.prediction]
     assert [sum(of) for of in votes] == [5] * 7
     assert len(set(votes)) > 1
