@@ -74,8 +74,8 @@ def test_points_have_the_measures_of_the_units_settled_so_far() -> None:
     assert numbers == [*range(10, len(lines), 10), len(lines)] == sorted(set(numbers))
     for settled, values in tracker.points:
         macro, micro = success(lines[:settled])
-        assert values["macro/step_success"] == pytest.approx(macro)
-        assert values["micro/step_success"] == pytest.approx(micro)
+        assert values["macro/success"] == pytest.approx(macro)
+        assert values["micro/success"] == pytest.approx(micro)
         # Half of a task says nothing of its success.
         assert ("tasks/task_success" in values) is (settled == len(lines))
     assert tracker.name == "run"
@@ -93,7 +93,7 @@ def test_the_end_is_the_summary() -> None:
     splits = [one["value"] for one in found["counts"] if one["group"] == "split"]
     assert splits
     for split in splits:
-        for measure, name in (("element", "element"), ("step_success", "success")):
+        for measure, name in (("element", "element"), ("success", "success")):
             for average in ("macro", "micro"):
                 known = numbers.row(found, name, average, group="split", value=split)
                 expected = (known["number"], known["low"], known["high"], known["n"])
