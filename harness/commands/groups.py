@@ -19,22 +19,22 @@ class LazyGroup(click.Group):
 
     def __init__(self, *args: Any, later: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.later = later
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*self.commands, *self.later])
+        self.places = {name: place for name, (place, _) in later.items()}
+        for name, (_, line) in later.items():
+            self.add_command(click.Command(name, short_help=line))  # For help and suggestions.
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.later:
+        if cmd_name not in self.places:
             return super().get_command(ctx, cmd_name)
-        command: click.Command = load(self.later[cmd_name][0])
+        command: click.Command = load(self.places[cmd_name])
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        lines = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
-        lines |= {name: line for name, (_, line) in self.later.items()}
+        rows = [
+            (name, self.commands[name].get_short_help_str(80)) for name in sorted(self.commands)
+        ]
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(lines.items()))
+            formatter.write_dl(rows)
 
 
 @click.group(
