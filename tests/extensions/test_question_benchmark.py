@@ -62,7 +62,7 @@ DECLARED = Declaration(
 @dataclass(frozen=True, kw_only=True)
 class QuestionsOptions(Options):
     order: Literal["seeded", "alphabetical"] = setting(
-        "seeded", "The order of the answers.", group="Question"
+        "seeded", "The order of the answers.", group="Data"
     )
 
 

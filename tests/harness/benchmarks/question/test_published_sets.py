@@ -183,7 +183,7 @@ def test_screenqa_says_its_version_and_offers_the_marker() -> None:
     opened = bench.open(data=Path("screenqa-short"), splits=["test"])
     assert [unit.parents["screen"] for unit in opened.entries] == ["5", "5", "7"]
     assert "write <no answer>" in opened.entries[0].detail.asked.prompt
-    found = scores("oracle", bench, "screenqa-short", splits=("test",))
+    found = scores("oracle", bench, "screenqa-short", split=("test",))
     assert (found["f1"], found["exact"], found["f1-sets"]) == (1.0, 1.0, 1.0)
     with pytest.raises(DataError, match=r"has no validation\.json"):
         bench.open(data=Path("screenqa-short"), splits=["validation"])

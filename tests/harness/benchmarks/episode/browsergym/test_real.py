@@ -121,7 +121,7 @@ def test_a_page_is_scrolled_left_and_come_back_to_in_tabs(real: str) -> None:
         return found
 
     async def whole() -> list[tuple[Seen, LivePage | None]]:
-        worlds = Worlds(ours.world, ours.options(), count=1, limits=ours.limits)
+        worlds = Worlds(ours.world, ours.opening(), count=1, limits=ours.limits)
         try:
             episode = await worlds.open({"task": "enter-text", "seed": 3})
             found = await play(episode)
@@ -159,7 +159,7 @@ def test_a_page_of_the_user_takes_text_only_in_its_fields(real: str, tmp_path: P
     (unit,) = ours.open(data=data).entries
 
     async def whole() -> list[Seen]:
-        worlds = Worlds(ours.world, ours.options(), count=1, limits=ours.limits)
+        worlds = Worlds(ours.world, ours.opening(), count=1, limits=ours.limits)
         try:
             episode = await worlds.open(unit.detail.asked.parameters)
             first = await episode.act(None)

@@ -55,7 +55,7 @@ def played(
     limits = replace(ours.limits, step_s=step_s)
 
     async def whole() -> Any:
-        worlds = Worlds(ours.world, ours.options(), count=1, limits=limits)
+        worlds = Worlds(ours.world, ours.opening(), count=1, limits=limits)
         try:
             episode = await worlds.open({"task": task, "seed": 7})
             return await play(episode)
@@ -152,7 +152,7 @@ def test_a_failed_worker_is_replaced(python: str, task: str, words: str) -> None
 
     async def play() -> None:
         limits = replace(ours.limits, step_s=1)
-        worlds = Worlds(ours.world, ours.options(), count=1, limits=limits)
+        worlds = Worlds(ours.world, ours.opening(), count=1, limits=limits)
         episode = await worlds.open({"task": task, "seed": 1})
         with pytest.raises(Fault) as failed:
             await episode.act(None)
@@ -198,7 +198,7 @@ async def main():
     ours = benchmark("browsergym:miniwob.*").with_options(
         {"env_python": sys.argv[1]}.items()
     ).of_run(read_settings({}))
-    worlds = Worlds(ours.world, ours.options(), count=1, limits=ours.limits)
+    worlds = Worlds(ours.world, ours.opening(), count=1, limits=ours.limits)
     episode = await worlds.open({"task": sys.argv[2], "seed": 1})
     await episode.act(None)
     print(*worlds.pids, flush=True)
