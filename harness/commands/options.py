@@ -20,6 +20,7 @@ from harness.settings import (
     folded,
     moved,
     read_settings,
+    written,
 )
 from harness.settings.values import alternatives
 
@@ -69,7 +70,7 @@ COMMON = frozenset(
     {
         *("model", "base_url", "adapter_option", "max_tokens", "temperature", "effort"),
         *("benchmark", "benchmark_option", "data", "split", "limit", "protocol", "protocol_option"),
-        *("distractors", "seed", "history", "image_policy", "repeats"),
+        *("distractors", "seed", "history", "image_policy"),
         *("out", "concurrency", "max_cost", "yes"),
     }
 )
@@ -219,15 +220,25 @@ MESSAGES = names_of(
 """The settings that decide which messages are sent."""
 
 
-def given_settings() -> dict[str, Any]:
-    """Return the values of the settings that were given to the command under way, by name."""
+def given_options() -> list[str]:
+    """Return the options that were given to the command under way, as they are written."""
     context = click.get_current_context()
-    given = {
+    return [written(name) for name in (*_given(context), *context.meta.get(FILE, {}))]
+
+
+def _given(context: click.Context) -> dict[str, Any]:
+    return {
         option.setting.name: context.params[option.setting.name]
         for option in context.command.params
         if isinstance(option, SettingOption)
         and context.get_parameter_source(option.setting.name) in GIVEN
     }
+
+
+def given_settings() -> dict[str, Any]:
+    """Return the values of the settings that were given to the command under way, by name."""
+    context = click.get_current_context()
+    given = _given(context)
     try:
         read = over(folded(context.meta.get(FILE, {})), folded(given))
         allow_code(read)

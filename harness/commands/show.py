@@ -14,13 +14,12 @@ from harness.commands.listing import unit_lines
 from harness.commands.options import (
     MESSAGES,
     SettingsCommand,
-    given_settings,
+    given_options,
     read_options,
     setting_options,
 )
 from harness.errors import DataError, UserError
 from harness.printing import say
-from harness.settings import written
 
 if TYPE_CHECKING:
     from adapters import Embedded, Picture
@@ -127,8 +126,8 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
     from harness.runs import open_run
     from harness.runs.finding import settings_of
 
-    for name in given_settings():
-        raise UserError(f"{written(name)} has no effect with --run: the calls are on record")
+    for option in given_options():
+        raise UserError(f"{option} has no effect with --run: the calls are on record")
     run = open_run(directory)
     records = {record.key: record for record in run.records()}
     known = {

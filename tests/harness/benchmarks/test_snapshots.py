@@ -140,7 +140,7 @@ def test_what_the_data_fixes_is_refused(given: dict[str, Any], said: str) -> Non
 @pytest.mark.parametrize(
     "given",
     [
-        {"f1": "mind2web-np"},
+        {"f1": "cl100k-lc"},
         {"benchmark_option": "step_rule=exact"},
         {"protocol_option": ["first_of_many=yes", "value_style=seeact"]},
     ],

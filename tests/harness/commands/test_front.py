@@ -136,9 +136,9 @@ def test_the_help_of_run_has_the_usual_options_and_help_all_every_one() -> None:
     def options(text: str) -> set[str]:
         return set(re.findall(r"^  (?:-\w, )?(--[a-z0-9-]+)", text, re.MULTILINE))
 
-    assert len(options(usual) - {"--help", "--help-all"}) == 27
+    assert len(options(usual) - {"--help", "--help-all"}) == 26
     assert len(usual.splitlines()) <= 50
-    assert len(options(every)) <= 76
+    assert len(options(every)) <= 70
     assert options(usual) < options(every)
     assert {setting.option for setting in SETTINGS.values()} <= options(every)
 

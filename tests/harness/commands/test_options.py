@@ -102,7 +102,7 @@ def test_a_short_form_and_its_option_are_one(
         ),
         (
             ("--benchmark-option", "step_rule=f2"),
-            "step_rule f2: expected one of f1, exact, not 'f2'",
+            "step_rule=f2: expected one of f1, exact, not 'f2'",
         ),
         (("--benchmark-option", "bag"), "expected key=value, not 'bag'"),
         (
@@ -124,7 +124,7 @@ def test_a_mistake_in_a_file_names_file_and_key(place: Path) -> None:
     assert "--config run.toml: f1: expected one of mind2web, mind2web-lc" in complaint
     Path("run.toml").write_text('[benchmark-option]\nstep_rule = "f2"\n')
     complaint = call("-m", "lexical", "--config", "run.toml").complaint
-    assert "--benchmark-option step_rule f2: expected one of f1, exact" in complaint
+    assert "--benchmark-option step_rule=f2: expected one of f1, exact" in complaint
 
 
 @pytest.mark.parametrize(

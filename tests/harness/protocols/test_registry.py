@@ -97,7 +97,7 @@ def test_token_limits_are_passed_and_a_history_of_all_is_no_default() -> None:
     [
         ({"none": "last"}, "--protocol-option: unknown key 'none' ('small' has prompts, history, "),
         ({"egaer": "true"}, "--protocol-option: unknown key 'egaer'; did you mean 'eager'? ('sma"),
-        ({"max_tokens": "9"}, "--protocol-option: unknown key 'max_tokens' ('small' has prompts"),
+        ({"max_tokens": "9"}, "--protocol-option: unknown key 'max_tokens'; give --max-tokens ("),
         ({"history": "+3"}, "--history +3: 'small' shows earlier actions as lines only"),
         ({"history": "-1"}, "--history -1: 'small' shows earlier actions as lines only"),
         ({"eager": "maybe"}, "--protocol-option eager=maybe: expected true or false"),
