@@ -235,8 +235,8 @@ def test_a_run_with_answers_goes_on_once_a_word_for_the_end_is_declared() -> Non
     assert {r["id"]: r for r in calls("a") if r["id"] in known} == known
     manifest = json.loads(Path("a/manifest.json").read_text())
     assert "ends" not in json.dumps(manifest["config"])
-    told = [session["settings"]["adapter_option"] for session in manifest["sessions"]]
-    assert told == [{}, {"ends": "other,END-OF-ANSWER"}]
+    told = [session["settings"].get("ends") for session in manifest["sessions"]]
+    assert told == [None, "other,END-OF-ANSWER"]
 
 
 def test_a_dialogue_that_broke_off_is_taken_up_with_its_second_round() -> None:

@@ -310,7 +310,7 @@ def test_a_run_is_redone_from_python_too() -> None:
 def test_a_run_with_many_cut_steps_says_how_to_ask_them_again() -> None:
     with WireServer(Answer(text="hm", finish="length")) as server:
         done = call(*at(server, *DEV, *TEXT_ONLY, "--no-cache", "--out", "old"))
-    told = "vlm-eval --redo truncated --from old --max-tokens 8192 --out NEW"
+    told = "vlm-eval --redo truncated --redo-from old --max-tokens 8192 --out NEW"
     assert told in " ".join(done.err.split())
 
 
