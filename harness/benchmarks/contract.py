@@ -80,6 +80,7 @@ class Benchmark(ABC):
         fixed: settings of a run that its data fixes, by name.
         first: how many units of each innermost parent a run asks about; None: all.
         rounds: how often a unit may be asked about at most: an episode at each step.
+        explained: what some measures say, in a sentence for people, by name.
         home: where its runs lie, unless the user says; None: where all do.
         scorers: a function for every score, unless `score` computes them all at once.
         near: largest distance of two points that are the same answer, in pixels, where no candidate
@@ -105,6 +106,7 @@ class Benchmark(ABC):
     whole_pictures: ClassVar[bool] = False
     after: ClassVar[tuple[str, ...]] = ()
     Options: ClassVar[type[Options]] = Options
+    explained: ClassVar[Mapping[str, str]] = {}
     home: ClassVar[Path | None] = None
     guarded: ClassVar[bool] = True
     note: ClassVar[str] = test_data_note()

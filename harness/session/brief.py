@@ -62,7 +62,7 @@ def brief_grid(
     shown = _first(declared)
     found = {one: total.row(one.name) for one in shown}
     chance = any(row is not None and row.chance is not None for row in found.values())
-    over = repeats_text(total)
+    over, explained = repeats_text(total), on_record(settings, declared).explained
     rows = tuple(
         Row(
             (
@@ -73,7 +73,7 @@ def brief_grid(
                     if chance
                     else []
                 ),
-                one.meaning,
+                explained.get(one.name, one.meaning),
             )
         )
         for one, row in found.items()

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from adapters.digests import cache_folder, write_cached
 from harness.benchmarks.contract import SplitSize
@@ -48,6 +48,10 @@ class Conversations(StepBenchmark):
 
     f1_of_written: F1Variant | None = "mind2web-np"
     declared: Declaration = field(default=MT_MIND2WEB, kw_only=True)
+
+    explained: ClassVar = {
+        name: StepBenchmark.explained[name] for name in ("element", "operation_f1")
+    }
 
     def score(self, prediction: Prediction, detail: Any) -> Scores:
         return mt_score(prediction, detail.gold, self.rules)

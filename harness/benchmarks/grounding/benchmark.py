@@ -11,7 +11,7 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -54,6 +54,7 @@ class PlaceBenchmark(Benchmark):
     Detail = GroundingDetail
     protocol = "grounding"
     pictures = whole_pictures = True
+    explained: ClassVar = {"hit": "the point lies in the target"}
 
     def check(self, units: Dataset[Any], shows: Shows) -> None:
         """Raise `UserError` for more items without an instruction than are published so."""

@@ -69,6 +69,12 @@ class StepBenchmark(Benchmark):
     protocol = "seeact-two-rounds"
     pictures = True
     stores: ClassVar[bool] = False
+    explained: ClassVar[Mapping[str, str]] = {
+        "element": "the right element was chosen",
+        "operation_f1": "overlap with the right action and text",
+        "success": "element, action and text are right",
+        "task_success": "tasks with every step right",
+    }
     note = TEST_DATA_NOTE
 
     @abstractmethod

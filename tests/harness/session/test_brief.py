@@ -55,7 +55,7 @@ def test_places_on_pictures_are_told_in_the_same_form() -> None:
     lines = done.out.splitlines()
     assert lines[0] == "random on sample-grounding (dev): 117 items of 65 pictures"
     assert next(line for line in lines if line.startswith("Hit")).endswith(
-        "grounding accuracy"
+        "the point lies in the target"
     )
 
 
