@@ -6,10 +6,14 @@ from collections import Counter
 from pathlib import Path
 from typing import get_args
 
-from harness.settings import SETTINGS
+from harness.benchmarks.step.options import StepOptions
+from harness.settings import SETTINGS, declared_by
 from parsers.declaration import Average
 from reports.published.keys import ANY, AVERAGE, UNSTATED, setting_keys, text_of
 from reports.published.source import (
+
+KNOWN = {**SETTINGS, **declared_by(StepOptions)}
+"""Settings and options of recorded steps by name."""
     Published,
     PublishedFile,
     Source,
@@ -78,9 +82,9 @@ def _check_row(where: str, row: SourceRow, source: Source, file: PublishedFile) 
             continue
         known = name != AVERAGE or value in get_args(Average)
         _require(known, f"{where} has an unknown average: {value!r}")
-        if name in setting_keys():
+        if name in setting_keys() and name in KNOWN:
             try:
-                SETTINGS[name].read(value)
+                KNOWN[name].read(value)
             except ValueError as error:
                 raise ValueError(f"{where} has a wrong value of {name}: {error}") from error
     parts = len(source.parts)
