@@ -11,9 +11,6 @@ from harness.settings import SETTINGS, declared_by
 from parsers.declaration import Average
 from reports.published.keys import ANY, AVERAGE, UNSTATED, setting_keys, text_of
 from reports.published.source import (
-
-KNOWN = {**SETTINGS, **declared_by(StepOptions)}
-"""Settings and options of recorded steps by name."""
     Published,
     PublishedFile,
     Source,
@@ -24,6 +21,9 @@ KNOWN = {**SETTINGS, **declared_by(StepOptions)}
     read_file,
     read_rows,
 )
+
+KNOWN = {**SETTINGS, **declared_by(StepOptions)}
+"""Settings and options of recorded steps by name."""
 
 
 def checked_rows(path: Path) -> tuple[Published, ...]:
