@@ -74,7 +74,7 @@ def read_option(name: str, value: object, kind: Any) -> Any:
     elif listed := [one for member in members for one in _listed(member)]:
         if value not in listed:
             words = ", ".join(map(str, listed))
-            raise Fatal(f"{name} must be one of {words}: {_shown(value)}")
+            raise Fatal(f"{name}={value}: choose from {words}")
         return value
     elif not any(member in _WORDS for member in members):
         return value

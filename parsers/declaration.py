@@ -8,34 +8,16 @@ plain values; the functions that compute scores belong to the benchmark.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self, get_args
 
 from parsers.actions import ActionSpace
+from parsers.measure import OF_ALL_UNITS, PREDICTED, TAKEN, fill
 from parsers.measure import SPREAD as SPREAD
 from parsers.measure import Average as Average
 from parsers.measure import Measure as Measure
-from parsers.measure import fill
 from parsers.records import SPLIT as SPLIT
-
-OF_ALL_UNITS: Set[str] = {
-    *("run", "repeat", "benchmark", "index", "invalid", "asked", "settled", "error", "source"),
-    *("prompt_tokens", "input_tokens", "cached_tokens", "output_tokens", "calls", "cost"),
-    *("status", "flags"),
-}
-"""Columns that frames have of all units: no measure or group can have these names."""
-
-PREDICTED: Set[str] = {"letter", "element", "operation", "value", "point", "action", "arguments"}
-"""Columns of frames with the parts of a prediction: a measure of this name says whether that part
-is right, a group has the right one (`harness.runs.columns`)."""
-
-TAKEN: Set[str] = {
-    *(*OF_ALL_UNITS, *PREDICTED, "kind", "trial", "unit_id", "split", "total", "goal", "task"),
-    *("history", "pictures", "point_x", "point_y", "position", "parents", "labels", "digests"),
-    *("detail", "prediction", "scores", "usage"),
-}
-"""Columns of frames, and fields of units."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)*")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +13,24 @@ mean over units, `cells` the mean over cells (combinations of groups) of each ce
 
 SPREAD: tuple[Average, ...] = ("quartiles",)
 """Averages of a measure that can be any number, such as a distance."""
+
+OF_ALL_UNITS: Set[str] = {
+    *("run", "repeat", "benchmark", "index", "invalid", "asked", "settled", "error", "source"),
+    *("prompt_tokens", "input_tokens", "cached_tokens", "output_tokens", "calls", "cost"),
+    *("status", "flags"),
+}
+"""Columns that frames have of all units: no measure or group can have these names."""
+
+PREDICTED: Set[str] = {"letter", "element", "operation", "value", "point", "action", "arguments"}
+"""Columns of frames with the parts of a prediction: a measure of this name says whether that part
+is right, a group has the right one (`harness.runs.columns`)."""
+
+TAKEN: Set[str] = {
+    *(*OF_ALL_UNITS, *PREDICTED, "kind", "trial", "unit_id", "split", "total", "goal", "task"),
+    *("history", "pictures", "point_x", "point_y", "position", "parents", "labels", "digests"),
+    *("detail", "prediction", "scores", "usage"),
+}
+"""Columns of frames, and fields of units."""
 
 
 def fill(record: object, **usual: object) -> None:

@@ -20,7 +20,6 @@ from harness.pictures import PictureError, plan, read_size
 from harness.policies import Secret
 from harness.protocols import AskingProtocol, ask
 from harness.runs.records import Unit
-from harness.settings import declared_by, written
 from harness.views import ItemView
 from parsers import Counts, Measure
 from parsers.declaration import Declaration
@@ -156,11 +155,15 @@ class Benchmark(ABC):
     @property
     def scoring(self) -> dict[str, Any]:
         """Its options that say how units are scored."""
+        from harness.settings import declared_by
+
         known = declared_by(type(self.options)).items()
         return {n: getattr(self.options, n) for n, one in known if one.group == "Scoring"}
 
     def refuse(self, names: Iterable[str], why: str) -> None:
         """Raise `WithoutEffect` for an option of these that the user gave."""
+        from harness.settings import written
+
         for name in names:
             if name in self.given:
                 message = f"{written(name, 'benchmark')} has no effect {why}"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from harness.errors import DataError, WithoutEffect
-from harness.settings import SETTINGS, declared_by, short_form, written
+from harness.options import short_form
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,8 @@ class Options:
     @property
     def recorded(self) -> dict[str, Any]:
         """Those that a run has on record, as JSON values, without those left open."""
+        from harness.settings import declared_by
+
         named = {n: getattr(self, n) for n, one in declared_by(type(self)).items() if one.identity}
         return {
             name: list(value) if isinstance(value, tuple) else value
@@ -44,6 +46,8 @@ def with_values(options: Chosen, given: Iterable[tuple[str, Any]], benchmark: st
 
     Raises `WithoutEffect` for an unknown one, `DataError` for a value of another type.
     """
+    from harness.settings import SETTINGS, declared_by, written
+
     known, read = declared_by(type(options)), dict[str, Any]()
     for name, value in given:
         option = written(name, "benchmark")

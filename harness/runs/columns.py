@@ -7,7 +7,12 @@ what it holds of it: `task_id` is the id of the task, `gold_operation` the right
 
 from __future__ import annotations
 
-from parsers.declaration import PREDICTED, TAKEN, Declaration, Group, Level
+from typing import TYPE_CHECKING
+
+from parsers.measure import PREDICTED, TAKEN
+
+if TYPE_CHECKING:
+    from parsers.declaration import Declaration, Group, Level
 
 
 def id_column(declared: Declaration) -> str:

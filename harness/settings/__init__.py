@@ -9,7 +9,7 @@ follow from the declarations (`declared`). What does not go together is refused 
 `harness.planning.check`.
 """
 
-from harness.settings.declared import Settings, short_form
+from harness.settings.declared import Settings
 from harness.settings.places import public, without_places
 from harness.settings.record import (
     FIELDS,
@@ -32,11 +32,8 @@ from harness.settings.record import (
 )
 from harness.settings.setting import (
     GROUPS,
-    AtLeastOne,
-    AtLeastZero,
     Setting,
     declared_by,
-    setting,
 )
 
 __all__ = [
@@ -46,8 +43,6 @@ __all__ = [
     "RUNS",
     "SETTINGS",
     "SEVERAL",
-    "AtLeastOne",
-    "AtLeastZero",
     "Setting",
     "Settings",
     "allow_code",
@@ -62,8 +57,6 @@ __all__ = [
     "on_record",
     "public",
     "read_settings",
-    "setting",
-    "short_form",
     "unknown",
     "without_places",
     "written",

@@ -14,8 +14,8 @@ from msgspec import Meta
 
 from adapters.conversation import Tier
 from adapters.options import PathText
+from harness.options import AtLeastOne, AtLeastZero, setting, short_form
 from harness.settings import values
-from harness.settings.setting import AtLeastOne, AtLeastZero, setting
 from parsers.records import F1Variant, Status
 
 _model = partial(setting, group="Model")
@@ -288,20 +288,9 @@ class Settings:
 class ShortForms:
     """Options of benchmarks and protocols that have an option of the command line, too."""
 
-    distractors: AtLeastZero = _question(
-        20, "Negative candidates listed with the positive.", short="-k", of="benchmark"
-    )
-    ranker: PathText | None = _question(
-        None,
-        "Ranker of the candidates: lexical, another registered one, or a file of ranks.",
-        of="benchmark",
-    )
-    image_policy: str | None = _question(
-        None,
-        "Part of the screenshot to show. One of full, viewport, tiles, candidates, none, "
-        "oracle-target. Default: the protocol's.",
-        of="benchmark",
-    )
+    distractors: AtLeastZero = short_form("distractors", "benchmark")
+    ranker: PathText | None = short_form("ranker", "benchmark")
+    image_policy: str | None = short_form("image_policy", "benchmark")
     history: AtLeastZero | str | None = _question(
         None,
         "Earlier steps shown: all, none or K actions; more with +thoughts, +pictures:K or "
@@ -310,18 +299,5 @@ class ShortForms:
         metavar="all|none|K",
         of="protocol",
     )
-    f1: F1Variant = _scoring(
-        "mind2web", "Variant of operation F1 in the headline; all are stored.", of="benchmark"
-    )
-    rule: str | None = _scoring(
-        None,
-        "Published rule of the headline (docs/screen-steps.md). Default: that of the set.",
-        metavar="NAME",
-        of="benchmark",
-    )
-
-
-def short_form(name: str) -> Any:
-    """Declare an option as its short form is declared."""
-    one = ShortForms.__dataclass_fields__[name]
-    return field(default=one.default, metadata={**one.metadata, "of": ""})
+    f1: F1Variant = short_form("f1", "benchmark")
+    rule: str | None = short_form("rule", "benchmark")

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import Annotated, Any, Literal, get_type_hints
-
-from msgspec import Meta
+from typing import Any, Literal, get_type_hints
 
 from harness.settings import values
 
 Group = Literal["Model", "Data", "Question", "Scoring", "Running"]
 """What a setting is about, and its heading in `vlm-eval run --help-all`."""
 GROUPS: tuple[Group, ...] = ("Model", "Data", "Question", "Scoring", "Running")
-
-AtLeastOne = Annotated[int, Meta(ge=1)]
-AtLeastZero = Annotated[int, Meta(ge=0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +103,6 @@ class Setting:
     def repeatable(self) -> bool:
         """Return True if its option may be given several times."""
         return values.is_list(self.type) and not self.one_text
-
-
-def setting(default: Any, help: str, **facts: Any) -> Any:
-    """Declare a setting as a field of a dataclass; `facts` are attributes of `Setting`."""
-    return field(default=default, metadata={"help": help, **facts})
 
 
 def declared_by(owner: type) -> Mapping[str, Setting]:

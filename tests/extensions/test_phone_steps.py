@@ -18,9 +18,9 @@ from adapters import Conversation, Reply, Request, user
 from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.benchmarks.options import Options
 from harness.dialogue import Ask, Dialogue
+from harness.options import AtLeastOne, setting
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs
 from harness.protocols.pointing import located, numbers_of
-from harness.settings import AtLeastOne, setting
 from harness.views import ItemView
 from parsers import Declaration, Level, Measure, Prediction, Status
 from parsers.actions import Action, ActionKind, ActionSpace, Argument

@@ -15,9 +15,9 @@ from adapters import Conversation, Reply, user
 from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.benchmarks.options import Options
 from harness.dialogue import Ask, Dialogue
+from harness.options import setting
 from harness.policies import POLICIES, Secret
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs
-from harness.settings import setting
 from harness.views import ItemView
 from parsers import Declaration, Level, Measure, Prediction, Status
 from parsers.actions import Action, ActionKind, ActionSpace

@@ -184,6 +184,6 @@ def test_a_role_of_a_run_embeds_on_this_machine(
     assert run.complete
     config = run.manifest.config
     # Where it lies and what it runs on is not what it is.
-    assert config["roles"] == {"embedding": "hf"}
+    assert config["role"] == {"embedding": "hf"}
     assert config["role_models"]["embedding"]["revision"].startswith("sha256:")
     assert run.summary["by_role"]["embedding"]["cost"] == 0

@@ -203,7 +203,7 @@ def test_wrong_checkpoints_are_one_line(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(Fatal, match="cannot be loaded") as caught:
         make(f"seq2seq:{tmp_path}")
     assert "\n" not in str(caught.value)
-    with pytest.raises(Fatal, match="dtype must be one of"):
+    with pytest.raises(Fatal, match="dtype=int3: choose from"):
         make(f"seq2seq:{folder}", dtype="int3")
     with pytest.raises(Fatal, match="piece_tokens must be a whole number"):
         make(f"seq2seq:{folder}", piece_tokens="0")

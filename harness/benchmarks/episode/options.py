@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from adapters.options import PathText
 from harness.benchmarks.step.options import ElementOptions
-from harness.settings import AtLeastOne, setting
+from harness.options import AtLeastOne, setting
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,12 +22,13 @@ from harness.benchmarks.replies import PastReplies
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.options import EarlierOptions
 from harness.errors import DataError, UserError
+from harness.options import short_form
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import ItemPolicy, Secret, chance_for
 from harness.question_options import History
 from harness.records import Earlier
 from harness.runs import Unit
-from harness.settings import Settings, short_form
+from harness.settings import Settings
 from harness.tables import counted
 from harness.views import ScreenView
 from parsers import Counts

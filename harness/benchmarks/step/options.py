@@ -8,8 +8,8 @@ from typing import Literal
 
 from adapters.options import PathText
 from harness.benchmarks.options import Options
+from harness.options import AtLeastOne, AtLeastZero, setting, short_form
 from harness.question_options import Source
-from harness.settings import AtLeastOne, AtLeastZero, setting, short_form
 from parsers.records import F1Variant
 from parsers.scoring import PointRule
 

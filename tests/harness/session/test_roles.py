@@ -99,7 +99,7 @@ def asked(server: WireServer) -> Counter[str]:
         ),
         (
             ["--role", "planner=openai:p", "--role", "planner.revision=main"],
-            "--role planner: --adapter-option revision has no effect on 'openai:p'",
+            "--role planner: 'openai' takes no option 'revision'",
         ),
         (
             ["--role", "planner=openai:p", "--role", f"planner.api_key={SECRET}"],
