@@ -60,8 +60,13 @@ def anthropic(
     concurrency: int = 8,
     ends: tuple[str, ...] | None = None,
 ) -> Adapter:
-    """Make an adapter for Claude. `ends` are further words for the usual end of a reply. Raises
-    `Fatal` for a missing key or a bad address."""
+    """Make an adapter for Claude.
+
+    Args:
+        ends: further words for the usual end of a reply (`stop_reason`).
+
+    Raises `Fatal` for a missing key or a bad address.
+    """
     need_package("anthropic", "anthropic")
     check_headers_in("ANTHROPIC_CUSTOM_HEADERS")
     endpoint = find_endpoint(

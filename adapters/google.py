@@ -51,9 +51,14 @@ def google(
     media_resolution: str | None = None,
     ends: tuple[str, ...] | None = None,
 ) -> Adapter:
-    """Make an adapter for Gemini, through the Gemini API or Vertex AI. `media_resolution`: low,
-    medium, high, ultra_high (None: the provider's default). `ends` are further words for the usual
-    end of a reply. Raises `Fatal` for a missing key, a bad address or resolution."""
+    """Make an adapter for Gemini, through the Gemini API or Vertex AI.
+
+    Args:
+        media_resolution: low, medium, high or ultra_high; None is the provider's default.
+        ends: further words for the usual end of a reply (`finish_reason`).
+
+    Raises `Fatal` for a missing key, a bad address or resolution.
+    """
     need_package("google.genai", "google-genai")
     model = need_model(model, "google:gemini-3.8-flash")
     if media_resolution is not None and media_resolution not in RESOLUTIONS:

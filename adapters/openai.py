@@ -66,13 +66,17 @@ def openai(
 ) -> Adapter:
     """Make an adapter for OpenAI's models, or with `base_url` for any server of its chat protocol.
 
-    `detail` is sent with every picture ("auto" is replaced by its meaning); a compatible server
-    gets it only when given. `family` is the name of the open model that a server of the user's own
-    runs under another one, `min_pixels` and `max_pixels` are the limits between which it resizes
-    pictures, where they are not as published. `extra_body` is added to the body unchanged; a value
-    of None removes a parameter. `recorded_as` is on record instead of `base_url`, for a server
-    whose address changes. `ends` are further words for the usual end of a reply. Raises `Fatal` for
-    a missing key, a bad address or detail, and as `served`.
+    Args:
+        detail: sent with every picture ("auto" is replaced by its meaning). A compatible server
+            gets it only when given.
+        family: the name of the open model that a server of your own runs under another name.
+        min_pixels: the size to which your server enlarges smaller pictures, if not as published.
+        max_pixels: the size to which your server reduces larger pictures, if not as published.
+        extra_body: added to the body unchanged; None as a value removes a parameter.
+        recorded_as: on record instead of `base_url`, for a server whose address changes.
+        ends: further words for the usual end of a reply (`finish_reason`).
+
+    Raises `Fatal` for a missing key, a bad address or detail, and as `served`.
     """
     need_package("openai", "openai")
     model = need_model(model, "openai:gpt-5.4")

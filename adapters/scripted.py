@@ -153,8 +153,15 @@ def scripted(
     """Return the scripted model; `model` is the file or `module:function` unless one is given
     directly.
 
-    `look` makes it fetch the pictures as a real model would. Raises `Fatal` for a script that is
-    missing or not as described above.
+    Args:
+        function: the answers, from Python.
+        lines: the answers, from Python.
+        open_dialogues: the largest number of dialogues in flight.
+        context_tokens: the context that the model says it has.
+        image_rule: what the model says it does to pictures, from Python.
+        look: fetch the pictures as a real model would.
+
+    Raises `Fatal` for a script that is missing or not as described above.
     """
     settings: dict[str, object] = {}
     if function is None:

@@ -42,6 +42,7 @@ class Factory:
     def __init__(
         self, declared: type, describes: Callable[[str, Mapping[str, Any], bool], Described]
     ) -> None:
+        self.declared = declared
         self.__signature__: inspect.Signature = parameters_of(declared)
         self._describes = describes
 

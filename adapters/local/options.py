@@ -76,11 +76,11 @@ class LocalOptions:
     max_pixels: Count | None = None
     """The most pixels of a picture."""
     batch_size: Count | None = None
-    """None (`auto`): as many as memory allows."""
+    """Number of calls answered at a time; None (`auto`): as many as memory allows."""
     trust_remote_code: bool = False
-    """True if code that comes with the checkpoint may run."""
+    """Run Python code that the checkpoint brings along."""
     quantization: Literal["4bit", "8bit"] | None = None
-    """`4bit` or `8bit`."""
+    """Quantise the weights on loading, to `4bit` or `8bit`."""
 
     @property
     def known(self) -> OpenModel | None:
@@ -90,14 +90,19 @@ class LocalOptions:
 
 @dataclass(frozen=True, slots=True)
 class Seq2SeqOptions:
-    """The model to load and its options; fields as in `LocalOptions`."""
+    """The model to load and its options."""
 
     _: KW_ONLY
     model_path: str | None = None
+    """A folder to load in place of the model's id."""
     revision: str | None = None
+    """Commit, branch or tag on the hub."""
     dtype: Dtype = "auto"
+    """The type of the weights: a name of torch's, or `auto` (as published; on a CPU float32)."""
     devices: tuple[str, ...] | None = None
+    """Torch's name of the device."""
     batch_size: Count | None = None
+    """Number of calls answered at a time; None (`auto`): as many as memory allows."""
     piece_tokens: Annotated[int, Meta(ge=2)] = 512
     """Tokens to which each text of a conversation is cut by itself, as in training."""
     end_tokens: Literal["last", "pieces"] = "last"

@@ -194,16 +194,21 @@ INVARIANT = "VLLM_BATCH_INVARIANT"
 
 @dataclass(frozen=True, slots=True)
 class VllmOptions:
-    """Options for loading a model; fields that `LocalOptions` has mean the same."""
+    """Options for loading a model."""
 
     _: KW_ONLY
     model_path: str | None = None
+    """A folder to load in place of the model's id."""
     revision: str | None = None
+    """Commit, branch or tag on the hub."""
     dtype: str = "auto"
+    """The type of the weights: a name of torch's, or `auto` (as published)."""
     devices: tuple[str, ...] | None = None
     """The GPUs that one copy of the model is spread over (tensor parallel). None: the first."""
     max_pixels: Count | None = None
+    """The most pixels of a picture."""
     trust_remote_code: bool = False
+    """Run Python code that the checkpoint brings along."""
     max_num_seqs: Count = 128
     """The most sequences in a batch."""
     max_model_len: Count | None = None

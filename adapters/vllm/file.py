@@ -119,8 +119,15 @@ def file(
     """Return a model that answers requests in files; `model` is what `vllm run-batch --model` is
     given.
 
-    The options are those of your own server (`adapters.openai:openai`). Raises `Fatal` as
-    `served`.
+    Args:
+        detail: sent with every picture, if given.
+        family: the name of the open model that runs under another name.
+        min_pixels: the size to which smaller pictures are enlarged, if not as published.
+        max_pixels: the size to which larger pictures are reduced, if not as published.
+        extra_body: added to each body unchanged; None as a value removes a parameter.
+        ends: further words for the usual end of a reply (`finish_reason`).
+
+    Raises `Fatal` as `served`.
     """
     model = need_model(model, "file:Qwen/Qwen3-VL-8B-Instruct")
     known, recorded = served(model, family=family, least=min_pixels, most=max_pixels)

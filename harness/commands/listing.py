@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
+import textwrap
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,6 +69,33 @@ def print_options(option: str, rows: Iterable[tuple[str, Any, object, str]]) -> 
     say(formatter.getvalue().rstrip())
 
 
+_FIELD = re.compile(
+    r'^    (\w+): .+\n(?:(?: {5,}.*|    [)\]}].*)\n)*    """((?:[^"]|"(?!""))+)"""', re.MULTILINE
+)
+"""A field of a class with the text below it."""
+_ENTRY = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
+"""An entry under `Attributes:` or `Args:`."""
+
+
+def sentences(owner: object) -> dict[str, str]:
+    """Return what the source of a class or function says of its fields or parameters, by name: the
+    first sentence below each, or of its entry in the documentation."""
+    found: dict[str, str] = {}
+    for one in reversed(inspect.getmro(owner)) if isinstance(owner, type) else (owner,):
+        for text in (inspect.getdoc(one), inspect.getdoc(getattr(one, "__init__", None))):
+            found |= {name: _sentence(words) for name, words in _ENTRY.findall(text or "")}
+        if isinstance(one, type):
+            with suppress(OSError, TypeError):  # Built in, or made while the program runs.
+                source = textwrap.dedent(inspect.getsource(one))
+                found |= {name: _sentence(words) for name, words in _FIELD.findall(source)}
+    return found
+
+
+def _sentence(text: str) -> str:
+    first = re.split(r"(?<=[.;])\s", " ".join(text.split()), maxsplit=1)[0].rstrip(".;")
+    return f"{first[:1].upper()}{first[1:]}."
+
+
 def _value(default: object) -> str:
     if isinstance(default, bool):
         return "yes" if default else "no"
@@ -111,13 +141,15 @@ def _model(name: str) -> None:
         raise UserError(str(error)) from error
     kinds = kinds_of(MODELS.registry.get(provider))
     parameters = MODELS.registry.parameters(provider)
+    made = MODELS.registry.get(provider)
+    told = sentences(getattr(made, "declared", made))
     own = {n for n, one in SETTINGS.items() if one.of == "adapter"} | {"api_key"}
     summary = MODELS.names().get(provider) or _about_code(MODELS.registry.get(provider))
     say(f"{provider}  {summary}\n")
     print_options(
         "--adapter-option",
         (
-            (key, kinds[key], parameters[key].default, "")
+            (key, kinds[key], parameters[key].default, told.get(key, ""))
             for key in taken
             if key in kinds and key not in own
         ),
@@ -180,10 +212,11 @@ def protocols(name: str | None) -> None:
             protocol, kinds = open_protocol(name, View=View), options_of(name, View)
             for line in (f"{name}  {summary}", *_about(protocol), ""):
                 say(line)
+            told = sentences(target)
             print_options(
                 "--protocol-option",
                 (
-                    (key, kind, getattr(protocol, key, None), SHARED.get(key, ""))
+                    (key, kind, getattr(protocol, key, None), SHARED.get(key) or told.get(key, ""))
                     for key, kind in kinds.items()
                 ),
             )

@@ -18,8 +18,11 @@ import adapters
 import harness
 import parsers
 import reports
+from adapters import MODELS
 from adapters.catalog import LOCAL
 from harness import sample
+from harness.benchmarks import BENCHMARKS
+from harness.protocols import PROTOCOLS
 from harness.settings import SETTINGS
 from tests.harness.commands.tool import DEV, ONE_TASK, TEXT_ONLY, at, call
 from tests.servers import WireServer, error
@@ -268,3 +271,16 @@ def test_a_null_byte_in_a_file_of_settings_is_one_line(line: str, tmp_path: Path
     assert called.code == 2
     assert called.err.count("\n") == 1
     assert "a null byte is in it" in called.err
+
+
+@pytest.mark.parametrize("what", ["benchmarks", "protocols", "models"])
+def test_every_key_of_an_option_of_pairs_has_a_sentence(what: str) -> None:
+    listed = {"benchmarks": BENCHMARKS, "protocols": PROTOCOLS, "models": MODELS}[what].names()
+    bare = re.compile(
+        r"^  \w+ +(?:One of|A text\.|A whole|A number|A path|True or|$)", re.MULTILINE
+    )
+    for name in listed:
+        if what == "benchmarks" and name in ("browsergym", "judgment"):
+            continue  # They take an argument.
+        told = call(what, name)
+        assert told.code == 0 and not bare.findall(told.out.replace("(none)", "")), told.out
