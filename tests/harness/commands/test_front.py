@@ -275,7 +275,11 @@ def test_a_null_byte_in_a_file_of_settings_is_one_line(line: str, tmp_path: Path
 
 @pytest.mark.parametrize("what", ["benchmarks", "protocols", "models"])
 def test_every_key_of_an_option_of_pairs_has_a_sentence(what: str) -> None:
-    listed = {"benchmarks": BENCHMARKS, "protocols": PROTOCOLS, "models": MODELS}[what].names()
+    listed = {
+        "benchmarks": BENCHMARKS.names(),
+        "protocols": PROTOCOLS.names(),
+        "models": MODELS.names(),
+    }[what]
     bare = re.compile(
         r"^  \w+ +(?:One of|A text\.|A whole|A number|A path|True or|$)", re.MULTILINE
     )
