@@ -18,7 +18,7 @@ A = TypeVar("A")
 SPLIT = "split"
 """The group that every unit has."""
 
-READING = 5
+READING = 6
 """Edition of the reading rules. It rises whenever some reply is read as something
 else than before; runs record it, and older ones are read anew."""
 

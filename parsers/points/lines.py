@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from parsers.answer_blocks import outside, read_blocks
 from parsers.answer_lines import POINTED, read_fields
@@ -222,9 +223,16 @@ def in_boxes(*tags: tuple[str, str], bare: bool = False) -> Locate:
     return locate
 
 
+_SIGN_OF_VALUE = re.compile(r"^value:(?==)", re.MULTILINE | re.IGNORECASE)
+
+
 def in_fields(reply: Source) -> list[Located]:
     """Read `point:x,y` with `action:` and `value:`, on lines or between tabs."""
-    lines = Source(reply.text.replace("\t", "\n"), reply.shadow.replace("\t", "\n"))
+    text, shadow = reply.text.replace("\t", "\n"), reply.shadow.replace("\t", "\n")
+    # The colon ends the key: a sign behind it belongs to the value (`value:=SUM(A1)`).
+    ends = [0, *(found.end() for found in _SIGN_OF_VALUE.finditer(shadow)), len(shadow)]
+    text, shadow = (" ".join(one[a:b] for a, b in pairwise(ends)) for one in (text, shadow))
+    lines = Source(text, shadow)
     return _with_free(lines, _matched(lines, _POINT_FIELD, 1))
 
 

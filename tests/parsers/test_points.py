@@ -267,6 +267,13 @@ VALUES = (
 )
 
 
+@pytest.mark.parametrize("value", ["=", "==", "=5", "= x", "=>", "=SUM(A1)", "a=b", ":"])
+def test_a_sign_behind_the_colon_of_a_field_is_part_of_the_value(value: str) -> None:
+    for sign in ("\t", "\n"):
+        said = sign.join(("action:TYPE", "point:5,6", f"value:{value}"))
+        assert read_point(said, "step").value == value
+
+
 @given(
     st.sampled_from(FORMS),
     st.sampled_from(CONVENTIONS),
