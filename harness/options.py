@@ -11,7 +11,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-AtLeastOne = Annotated[int, Meta(ge=1)]
+from adapters.options import Count
+
+AtLeastOne = Count
 AtLeastZero = Annotated[int, Meta(ge=0)]
 
 

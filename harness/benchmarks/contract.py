@@ -197,12 +197,10 @@ class Benchmark(ABC):
             policy = "none"
         else:
             policy = policy or protocol.needs.picture_policy
-            if policy.partition(":")[0] not in (
-                "full",
-                *(() if self.whole_pictures else ("none",)),
-            ):
-                how = "unchanged (full) or not at all (none)"
-                how = "whole (full)" if self.whole_pictures else how
+            known, how = {"full", "none"}, "unchanged (full) or not at all (none)"
+            if self.whole_pictures:
+                known, how = {"full"}, "whole (full)"
+            if policy.partition(":")[0] not in known:
                 raise UserError(f"--image-policy {policy}: a picture of {self.name} is shown {how}")
         return replace(self, options=replace(self.options, image_policy=policy))
 

@@ -129,7 +129,8 @@ def _entries(value: Any) -> Iterator[Any]:
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """Return the complaint about a name that there is not."""
     near = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"give {moved(name)}" if moved(name) else f"did you mean '{near[0]}'?" if near else ""
+    now = moved(name)
+    hint = f"give {now}" if now else f"did you mean '{near[0]}'?" if near else ""
     return f"unknown {what} '{name}'" + (f"; {hint}" if hint else "")
 
 
