@@ -72,8 +72,10 @@ def read_lines(path: Path, after: tuple[int, int] = (0, 0)) -> Iterator[Line]:
         with path.open("rb") as file:
             file.seek(offset)
             for number, data in enumerate(file, before + 1):
-                if data.endswith(b"\n"):
-                    yield Line(number, offset, data)
+                if not data.endswith(b"\n"):
+                    # It is being written. Its other half would be taken for a line of its own.
+                    return
+                yield Line(number, offset, data)
                 offset += len(data)
     except FileNotFoundError:
         return
