@@ -4,7 +4,8 @@ They replace t intervals where few tasks have a success, and are a check on the 
 
 `bootstrap-t` (Efron and Tibshirani 1993, *An Introduction to the Bootstrap*, section 12.5; Hall
 1992, section 3.5) replaces the quantiles of t by those of (mean* - mean) / error* over resamples,
-which accounts for skewness and for the uncertainty of the standard error.
+which accounts for skewness and for the uncertainty of the standard error. The plain percentile
+interval is not offered: `docs/statistics.md` shows where it fails.
 
 Tasks are sorted first and resampled by PCG64 with a hash of the seed, so equal data give equal
 intervals on any machine and in any order.
