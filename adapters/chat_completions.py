@@ -53,7 +53,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         "max_tokens": "max_completion_tokens",
         "max_completion_tokens": "max_tokens",
     }
-    answers = Answer
+    answers: ClassVar[type] = Answer
     streaming: ClassVar[Mapping[str, object]] = {
         "stream": True,
         "stream_options": {"include_usage": True},
