@@ -27,7 +27,7 @@ from adapters.conversation import Finish, Message, Reply, Text
 from adapters.faults import Failure
 
 ENCRYPTED = "reasoning.encrypted_content"
-_OVER = {"response.completed", "response.incomplete", "response.failed"}
+_OVER = ("response.completed", "response.incomplete", "response.failed")
 # Codes of a reply that failed because of what was asked.
 _OF_THE_PROMPT = re.compile(r"image|_policy|^invalid_prompt$")
 # What went back is not what the server had said: by another account, say, or by an error of ours.
@@ -226,12 +226,16 @@ def _said(output: list[Json]) -> tuple[str, str, str]:
     thoughts: list[str] = []
     refusals: list[str] = []
     for item in output:
-        content = [item] if item.get("type") == "reasoning" else item.get("content")
-        if item.get("type") in {"reasoning", "message"}:
-            text, thought, refusal = chat_answers.said(chat_answers.Message(content))
-            texts.append(text)
-            thoughts.append(thought)
-            refusals.append(refusal)
+        if item.get("type") == "reasoning":
+            content: object = [item]
+        elif item.get("type") == "message":
+            content = item.get("content")
+        else:
+            continue
+        text, thought, refusal = chat_answers.said(chat_answers.Message(content))
+        texts.append(text)
+        thoughts.append(thought)
+        refusals.append(refusal)
     return "\n".join(filter(None, texts)), "\n\n".join(filter(None, thoughts)), "".join(refusals)
 
 

@@ -19,7 +19,7 @@ from tests.servers import Answer, Provider, WireServer
 ENDS = {
     Finish.STOP: (
         "stop eos eos_token end_turn stop_sequence STOP tool_calls function_call tool_use COMPLETE "
-        "Stop end-turn EndTurn"
+        "Stop end-turn EndTurn completed"
     ),
     Finish.LENGTH: (
         "length max_tokens MAX_TOKENS max_output_tokens model_length max-tokens Length "

@@ -29,7 +29,7 @@ def unless(refused: str, words: str, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("words", WORDS)
-@pytest.mark.parametrize("provider", ["openai", "google"])
+@pytest.mark.parametrize("provider", ["openai", "google", "responses"])
 def test_a_temperature_that_nobody_asked_for_is_left_out(provider: Provider, words: str) -> None:
     with WireServer(unless("temperature", words)) as server:
         model = "gemini-2.5-flash" if provider == "google" else ""
@@ -50,6 +50,9 @@ def test_a_temperature_that_nobody_asked_for_is_left_out(provider: Provider, wor
         ("openai", "top_p", {"top_p": 0.9}),
         ("openai", "seed", {"seed": 7}),
         ("openai", "reasoning_effort", {"effort": "low"}),
+        ("responses", "temperature", {"temperature": 0.5}),
+        ("responses", "seed", {"seed": 7}),
+        ("responses", "reasoning", {"effort": "low"}),
         ("anthropic", "temperature", {"temperature": 0.0}),
         ("anthropic", "top_p", {"top_p": 0.9}),
         ("google", "temperature", {"temperature": 0.5}),

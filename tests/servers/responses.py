@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import json
 from base64 import b64decode
 from typing import Any
 
@@ -82,7 +83,7 @@ def body_of(ask: Ask, answer: Answer) -> Json:
         thought = {"type": "summary_text", "text": answer.thinking}
         hidden: Json = {"type": "reasoning", "id": f"rs_{ask.number}", "summary": [thought]}
         if ENCRYPTED in (ask.body.get("include") or []):
-            hidden["encrypted_content"] = f"gAAAA{ask.number}"
+            hidden["encrypted_content"] = f"gAAAA{len(json.dumps(ask.body))}"
         output.insert(0, hidden)
     body: Json = {
         "id": f"resp_{ask.number}",
