@@ -1,8 +1,8 @@
 """OpenAI's chat protocol, which many providers and all servers for open models speak.
 
-Chat completions, not responses: every vision model is served by it. `ChatAdapter` is one model of a
-provider that speaks the protocol and adds nothing; `ServedModel` one of a server of the user's own.
-Written against openai 3.52, November 2026.
+Every vision model is served by it; OpenAI's other wire is in `adapters.responses`. `ChatAdapter` is
+one model of a provider that speaks the protocol and adds nothing; `ServedModel` one of a server of
+the user's own. Written against openai 3.52, November 2026.
 """
 
 from __future__ import annotations

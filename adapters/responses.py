@@ -27,6 +27,7 @@ from adapters.conversation import Finish, Message, Reply, Text
 from adapters.faults import Failure
 
 ENCRYPTED = "reasoning.encrypted_content"
+_COUNTS = "input", "output"
 _OVER = ("response.completed", "response.incomplete", "response.failed")
 # Codes of a reply that failed because of what was asked.
 _OF_THE_PROMPT = re.compile(r"image|_policy|^invalid_prompt$")
@@ -59,7 +60,7 @@ class ResponsesWire(ChatAdapter):
         "top_p": (),
         "seed": (),
         "reasoning": ("reasoning.effort", "reasoning_effort"),
-        "include": (ENCRYPTED, "encrypted content"),
+        "include": ("include[0]", ENCRYPTED, "encrypted content"),
         "store": (),
         "repetition_penalty": (),
         "frequency_penalty": (),
@@ -205,9 +206,6 @@ class ResponsesWire(ChatAdapter):
             return ""
         failure = self.failed(200, {"error": error})
         return self.ended(Finish.PROVIDER_REFUSED, failure, {}).refusal
-
-
-_COUNTS = ("input", "output")
 
 
 def on_record(detail: str | None, extra_body: Mapping[str, object] | None) -> dict[str, object]:

@@ -76,6 +76,13 @@ def test_what_the_user_gave_ends_the_run_and_what_a_protocol_asks_for_is_left_ou
     assert f"refused {refused}" in notice
 
 
+@pytest.mark.parametrize("param", ["stop", "stop[0]", "stop.0", "stop[0].text"])
+def test_a_complaint_about_a_part_of_a_parameter_is_about_the_parameter(param: str) -> None:
+    refusing_all = WireServer(error(400, "Unknown value.", "unknown_parameter", param))
+    with refusing_all as server, pytest.raises(Fatal, match="Unknown value"):
+        ask(adapter_for("openai", server, extra_body={"stop": ["x"]}))
+
+
 @pytest.mark.parametrize("words", WORDS)
 def test_what_the_user_gave_as_part_of_the_body_ends_the_run(words: str) -> None:
     with WireServer(unless("temperature", words)) as server:

@@ -173,14 +173,17 @@ def test_a_reply_with_only_what_is_needed_is_enough() -> None:
             "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
             "input",
         ),
+        ("Item with id 'rs_1' not found: include it, or set `store` to true.", ""),
         ("The encrypted content gAAA... could not be verified.", ""),
     ],
 )
 def test_what_is_wrong_with_an_echo_ends_the_run_and_settles_no_unit(
     words: str, param: str
 ) -> None:
-    with pytest.raises(Fatal) as caught:
-        reply_to(error(400, words, param=param))
+    with WireServer(error(400, words, param=param)) as server:
+        with pytest.raises(Fatal) as caught:
+            ask(adapter_for("responses", server), request(effort="low"))
+        assert server.count == 1, "no parameter of ours was left out instead"
     assert words[:40] in str(caught.value)
 
 
