@@ -33,8 +33,8 @@ _OVER = ("response.completed", "response.incomplete", "response.failed")
 _OF_THE_PROMPT = re.compile(r"image|_policy|^invalid_prompt$")
 # What went back is not what the server had said: by another account, say, or by an error of ours.
 _ECHO_REFUSED = re.compile(
-    r"\bitem\b[^.]{0,200}\b(not found|provided without)|\bno tool (output|call) found|"
-    r"\bencrypted.content\b[^.]{0,200}\b(verified|decrypted|parsed|invalid)",
+    r"\bitem\b.{0,200}\b(not found|provided without)|\bno tool (output|call) found|"
+    r"invalid_encrypted_content|\bencrypted content\b.{0,200}\b(verified|decrypted|parsed|invalid)",
     re.IGNORECASE,
 )
 
