@@ -319,11 +319,11 @@ class Benchmark(ABC):
 
         By default a line has an action of the space that the benchmark declares.
         """
-        from harness.benchmarks.prediction_file import DeclaredPredictions
+        from harness.benchmarks.prediction_file import Predictions
 
         if self.declared.actions is None:
             raise UserError(f"--predictions: {self.name} declares no actions to predict")
-        return DeclaredPredictions(settings)
+        return Predictions(settings)
 
     # Results, beside the scores.
 
