@@ -4,15 +4,13 @@
     vlm-eval --benchmark steps --data hf://datasets/OWNER/NAME --model lexical
 
 The columns are documented in `harness.benchmarks.step_columns` and docs/own-data.md. A schema file
-(TOML or JSON) or a package maps other names of columns and operations to them:
+(TOML) or a package maps other names of columns and operations to them:
 
     SHOP = SimpleBenchmark("shop", data=HERE / "steps.jsonl", columns={"task": "instruction"})
 """
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from adapters.decoding import convert_to, decode_json
-from adapters.input_files import behind_mark, file_text, open_file
+from adapters.decoding import decode_json
+from adapters.input_files import behind_mark, open_file
+from harness.benchmarks.folders import decoded_toml
 from harness.benchmarks.hub import hub_data
 from harness.benchmarks.hub_copies import Wanted, copied
 from harness.benchmarks.index import (
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 SUFFIXES = (".jsonl", ".parquet")
-SCHEMAS = (".toml", ".json")
+SCHEMA = ".toml"
 
 
 class _Line(NamedTuple):
@@ -200,7 +199,9 @@ class SimpleBenchmark(StepBenchmark):
         if self.data is not None or not data.is_file():
             return self.data is None and str(data).startswith("hf:/")
         try:
-            return data.suffix == SUFFIXES[0] or bool(data.suffix in SCHEMAS and _read_schema(data))
+            return data.suffix == SUFFIXES[0] or bool(
+                data.suffix == SCHEMA and decoded_toml(data, _Schema)
+            )
         except DataError:
             return False
 
@@ -218,7 +219,7 @@ class SimpleBenchmark(StepBenchmark):
                 "hf://datasets/OWNER/NAME"
             )
         described = self
-        if source.suffix in SCHEMAS and not hub_data(source):
+        if source.suffix == SCHEMA and not hub_data(source):
             described, source = self._described_by(source)
         for column in (*described.columns, *described.values):
             known = [known.name for known in COLUMNS]
@@ -253,7 +254,7 @@ class SimpleBenchmark(StepBenchmark):
 
     def _described_by(self, path: Path) -> tuple[SimpleBenchmark, Path]:
         """Return the benchmark with the settings of a schema file, and the path of the data."""
-        schema = _read_schema(path)
+        schema = decoded_toml(path, _Schema)
         settings = {
             name: value for name in schema.__struct_fields__ if (value := getattr(schema, name))
         }
@@ -267,17 +268,6 @@ class _Schema(msgspec.Struct, forbid_unknown_fields=True):
     values: dict[str, str] = {}
     operations: dict[str, str] = {}
     id_attribute: str = ""
-
-
-def _read_schema(path: Path) -> _Schema:
-    try:
-        text = file_text(path)
-        values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-        return convert_to(values, _Schema)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, msgspec.ValidationError) as error:
-        raise DataError(f"{path} is not a schema of steps: {error}") from error
 
 
 def _sound(layout: StepsLayout, path: Path) -> Iterator[Scanned]:

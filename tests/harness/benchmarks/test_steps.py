@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -190,15 +189,14 @@ tap = "click"
 """
 
 
-@pytest.mark.parametrize("form", ["toml", "json"])
-def test_a_schema_file_maps_one_s_own_names(tmp_path: Path, form: str) -> None:
+def test_a_schema_file_maps_one_s_own_names(tmp_path: Path) -> None:
     (tmp_path / "recorded").mkdir()
     lines(
         tmp_path / "recorded" / "a.jsonl",
         {"goal": "Go", "page": {"dom": PAGE, "action": "tap"}, "targets": ["go"], "other": 1},
     )
-    schema = tmp_path / f"schema.{form}"
-    schema.write_text(SCHEMA if form == "toml" else json.dumps(tomllib.loads(SCHEMA)))
+    schema = tmp_path / "schema.toml"
+    schema.write_text(SCHEMA)
     dataset = open_steps("steps", data=schema)
     (row,) = dataset.rows()
     assert (row.goal, row.detail.operation, row.parents["website"]) == ("Go", "CLICK", "shop")
@@ -257,7 +255,7 @@ def test_a_broken_row_is_one_line_that_names_it(
         ("s.jsonl", "[1]", "row 1: not a JSON object: Expected `object`, got `array`"),
         ("s.jsonl", "\n", "no rows in"),
         ("s.csv", "task,html", r"s.csv is not a file that steps reads \(.jsonl or .parquet\)"),
-        ("s.toml", "colums = {}", "is not a schema of steps: .*unknown field `colums`"),
+        ("s.toml", "colums = {}", "unknown field `colums`"),
         ("s.toml", "[columns]\nhtlm = 'x'", "unknown column 'htlm'; did you mean 'html'?"),
         ("s.parquet", "x", "is not a parquet file"),
     ],
