@@ -170,27 +170,16 @@ def _scan(layout: StepsLayout, path: Path, checked: _Checked) -> list[Scanned]:
     try:
         for scanned, problem in layout.lines(path):
             if problem:
-                where = f"{path}, row {scanned.row}"
-                checked.add(problem, where)
-                _add_faults(layout, path, scanned, checked)
+                checked.add(problem, f"{path}, row {scanned.row}")
+                if not layout.is_table(path):
+                    with suppress(DataError):  # Not a record: reported already.
+                        ((_, record),) = layout.records((path, scanned.group), {scanned.offset})
+                        _note_unused(layout.columns, record, checked)
             else:
                 sound.append(scanned)
     except DataError as error:
         checked.add(str(error).removeprefix(f"{path}: "), str(path))
     return sound
-
-
-def _add_faults(layout: StepsLayout, path: Path, scanned: Scanned, checked: _Checked) -> None:
-    """Note everything that is wrong with a row that cannot be read."""
-    where = f"{path}, row {scanned.row}"
-    try:
-        ((_, record),) = layout.records((path, scanned.group), {scanned.offset})
-    except DataError:
-        return  # Not a record; reported already.
-    if not layout.is_table(path):
-        _note_unused(layout.columns, record, checked)
-    for text in layout.columns.faults(record, where, path.parent):
-        checked.add(text.removeprefix(f"{where}: "), where)
 
 
 def _note_unused(columns: StepColumns, present: Collection[str], checked: _Checked) -> None:
@@ -213,8 +202,8 @@ def _entries(
             where = f"{path}, row {scanned.row}"
             try:
                 key = in_order(layout.key(scanned.record, where), lengths)
-            except DataError:
-                _add_faults(layout, path, scanned, checked)
+            except DataError as error:
+                checked.add(str(error).removeprefix(f"{where}: "), where)
                 continue
             if (key.task_id, key.action_uid) in seen:
                 names = " and ".join(f"'{layout.columns.name_of(n)}'" for n in ("task_id", "step"))
@@ -228,13 +217,13 @@ def _check_row(layout: StepsLayout, entry: StoredStep, checked: _Checked) -> Non
     at, where = entry.detail, str(entry.detail)
     try:
         ((_, record),) = layout.records(at.group, {at.offset})
+        if not layout.is_table(at.file):
+            _note_unused(layout.columns, record, checked)
         row = layout.decode(record, entry)
-    except DataError:
-        scanned = Scanned(at.row, at.row_group, at.offset, {})
-        _add_faults(layout, at.file, scanned, checked)
+        layout.columns.action(record, where)  # Read for the steps behind it.
+    except DataError as error:
+        checked.add(str(error).removeprefix(f"{where}: "), where)
         return
-    if not layout.is_table(at.file):
-        _note_unused(layout.columns, record, checked)
     checked.count(row, entry)
     for text, is_error in _problems(row):
         checked.add(text, where, error=is_error)

@@ -145,15 +145,6 @@ def fetch_one(repo: str, revision: str, name: str) -> Path:
         return _downloaded(repo, revision, name)
 
 
-def is_missing(error: DataError) -> bool:
-    """Return True if the hub answered that there is no such file."""
-    from huggingface_hub import errors
-
-    cause = error.__cause__
-    here = isinstance(cause, errors.LocalEntryNotFoundError)
-    return isinstance(cause, errors.EntryNotFoundError) and not here
-
-
 def _download(repo: str, revision: str, listed: Any) -> DataFile:
     path = _downloaded(repo, revision, listed.rfilename)
     return _data_file(path, listed.rfilename, listed.lfs.sha256 if listed.lfs else None)

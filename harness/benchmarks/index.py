@@ -1,6 +1,6 @@
 """The index: the steps in the files and their places, read before any wide column.
 
-Tasks straddle shards and row groups, some rows are stored twice, and older files lack step numbers.
+Tasks straddle shards and row groups, and some rows are stored twice.
 All of this is resolved here from the narrow columns alone, over all files of the selection.
 """
 
@@ -32,7 +32,6 @@ from parsers.records import StepInfo
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-    from harness.benchmarks.step_numbers import Unplaced
     from harness.records import Row
 
 _LARGE_GROUP = 450_000_000
@@ -79,9 +78,7 @@ class Key:
     """The narrow columns of a row.
 
     action_uid: None if the file has no such id; the index then serves as the id.
-    index: place of the step in its task, from 0; None if it is recovered from `hints`, or, without
-        hints, given by the order of the task's rows in the file.
-    hints: the evidence for a missing index.
+    index: place of the step in its task, from 0; None if the order of the task's rows gives it.
     """
 
     task_id: str
@@ -91,7 +88,6 @@ class Key:
     website: str
     domain: str
     subdomain: str
-    hints: Unplaced | None = None
 
 
 class Scanned(NamedTuple):
@@ -195,31 +191,22 @@ def build_index(
         DataError: a file cannot be read, lacks a column, or holds an invalid value.
     """
     entries: list[StoredStep] = []
-    hints: dict[int, Unplaced] = {}
     seen: set[tuple[str, str | None]] = set()
     lengths: dict[str, int] = {}
     doubled: Counter[str] = Counter()
     largest: tuple[int, str] = (0, "")
     for data_file in files:
         for scanned in layout.scan(data_file.path):
-            key = layout.key(scanned.record, f"{data_file.path}, row {scanned.row}")
-            if key.hints is None:
-                key = in_order(key, lengths)
+            where = f"{data_file.path}, row {scanned.row}"
+            key = in_order(layout.key(scanned.record, where), lengths)
             split = data_file.split or key.split or ""
             if (key.task_id, key.action_uid) in seen:
                 doubled[data_file.name] += 1
                 continue
             seen.add((key.task_id, key.action_uid))
-            if key.index is None and key.hints is not None:
-                hints[len(entries)] = key.hints
             entries.append(step_of(key, benchmark, split, data_file.path, scanned))
         largest = max(largest, (layout.largest_group(data_file.path), data_file.name))
-    unsure = 0
-    if hints:
-        from harness.benchmarks.step_numbers import fill_in
-
-        unsure = fill_in(entries, hints)
-    return with_lengths(entries), _notices(doubled, unsure, len(hints), largest)
+    return with_lengths(entries), _notices(doubled, largest)
 
 
 def in_order(key: Key, lengths: dict[str, int]) -> Key:
@@ -305,16 +292,11 @@ def _task_of(step: StoredStep) -> tuple[str, str]:
     return step.split, step.parents["task"]
 
 
-def _notices(
-    doubled: Mapping[str, int], unsure: int, recovered: int, largest: tuple[int, str]
-) -> list[str]:
+def _notices(doubled: Mapping[str, int], largest: tuple[int, str]) -> list[str]:
     notices = []
     if doubled:
         where = ", ".join(f"{count} in {name}" for name, count in doubled.items())
         notices.append(f"duplicate rows were skipped ({where})")
-    if recovered:
-        text = f"{recovered} rows have no target_action_index; it was recovered from action_reprs"
-        notices.append(text + (f", ambiguously for {unsure} tasks" if unsure else ""))
     size, name = largest
     if size > _LARGE_GROUP:
         notices.append(

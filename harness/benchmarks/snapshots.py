@@ -120,7 +120,7 @@ class TildeLayout(TableLayout):
 
     def decode(self, record: Record, entry: StoredStep) -> Row:
         where = str(entry.detail)
-        operation, _, value = decode_operation(
+        operation, value = decode_operation(
             {"op": record["target_op"], "value": record["target_op_value"]}, where
         )
         first, pictures = _messages(record["prompt_0"], "prompt_0", where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -150,7 +150,7 @@ class StepColumns:
         where, folder = str(entry.detail), entry.detail.file.parent
         written = self._operation(self.text(record, "operation", where))
         value = self.text(record, "value", where)
-        operation, _, value = decode_operation({"op": written, "value": value}, where)
+        operation, value = decode_operation({"op": written, "value": value}, where)
         html = self._html(record, where, folder)
         nodes = _nodes(html, f"{where}: '{self.name_of('html')}'")
         positives, negatives = self._candidates(record, where, nodes)
@@ -174,35 +174,6 @@ class StepColumns:
             source=where,
             invalid=next(iter(problems), None),
         )
-
-    def faults(self, record: Record, where: str, folder: Path) -> list[str]:
-        """Return what keeps a record from being read, but for required columns that it lacks."""
-        found: dict[str, None] = {}
-
-        def tried(read: Callable[..., Any], *arguments: object) -> Any:
-            try:
-                return read(*arguments)
-            except DataError as error:
-                return found.setdefault(str(error))
-
-        readers = {"text": self.text, "elements": self._elements, "texts": self._list}
-        lacking = {name for name in self.required() if name not in record}
-        there = [c for c in COLUMNS if self.name_of(c.name).partition(".")[0] not in lacking]
-        for column in there:
-            if column.type in readers:
-                tried(readers[column.type], record, column.name, where)
-            if column.required and column.narrow and not self.value(record, column.name):
-                found[f"{where}: no '{self.name_of(column.name)}'"] = None
-        tried(whole, self.value(record, "step"), self.name_of("step"), where)
-        tried(self._picture, record, where, folder)
-        names = [column.name for column in there]
-        if isinstance(operation := self.value(record, "operation"), str) and operation:
-            tried(decode_operation, {"op": self._operation(operation), "value": ""}, where)
-        html = tried(self._html, record, where, folder) if "html" in names else None
-        nodes = tried(_nodes, html, f"{where}: '{self.name_of('html')}'") if html else None
-        if "positives" in names:
-            tried(self._candidates, record, where, nodes or {})
-        return list(found)
 
     def _at(self, folder: Path, path: str) -> Path:
         if not self.files:

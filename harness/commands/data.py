@@ -130,21 +130,6 @@ def repack(source: Path, target: Path, rows_per_group: int | None) -> int:
     return 0
 
 
-@data.command("import", short_help="Turn a task of lm-eval or lmms-eval into questions.")
-@click.argument("task", type=click.Path(path_type=Path))
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="Folder. Default: TASK's name.")
-def import_task(task: Path, out: Path | None) -> int:
-    """Turn a task of lm-evaluation-harness or lmms-eval into a folder of questions.
-
-    TASK is its YAML file, next to its data. What was understood is printed; everything that cannot
-    be read is listed, and nothing is written then. Code in the file is never run.
-    """
-    from adapters.registry import load
-
-    done: int = load("harness.benchmarks.question.task_import:import_task")(task, out)
-    return done
-
-
 @data.command("import-seeact", short_help="Turn SeeAct's query files into steps and ranks.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Parquet file.")

@@ -121,7 +121,7 @@ def judges_of(settings: Settings) -> list[Judge]:
     """Return the judges that were named. Raises `UserError`."""
     source, found = benchmark(settings.benchmark), list[tuple[str, str]]()
     after = source.after
-    if source.kind == TRAJECTORY:
+    if source.declared.kind == TRAJECTORY:
         raise UserError("--judge: a judgement is not judged itself")
     own: dict[str, dict[str, str]] = {}
     for text in settings.judge:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.benchmarks import Benchmark, Dataset, Items
+from harness.benchmarks.contract import illustrated
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.errors import DataError, RunError, UserError
@@ -172,7 +173,7 @@ class Judgment(Benchmark):
         if shows.protocol.needs.sees and not pictures:
             return self.recall(replace(unit, invalid=NO_PICTURE))
         shown = () if shows.pictures.name == "none" else pictures
-        return self.illustrated(unit, shown, shows)
+        return illustrated(self, unit, shown, shows)
 
 
 def _number(value: object) -> float | None:

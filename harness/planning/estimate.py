@@ -19,6 +19,7 @@ from typing import Any
 
 from adapters import AdapterInfo, ModelInfo
 from harness.benchmarks import benchmark
+from harness.benchmarks.contract import calls_about
 from harness.benchmarks.ready import Ready
 from harness.dialogue import Ask
 from harness.planning.estimated_calls import (
@@ -124,7 +125,7 @@ def _count(
         result.too_long += call.is_too_long
         if isinstance(call.call, Ask):
             _add_parts(result, call.call, call.info)
-    declared = plan.source.calls(question.view.count, plan.shows)
+    declared = calls_about(plan.source, question.view.count, plan.shows)
     for role in dict.fromkeys((*declared, *(call.role for call in calls))):
         made = [call for call in calls if call.role == role]
         of_role = RoleEstimate(len(made), len(made))

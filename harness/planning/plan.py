@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from adapters import Adapter
 from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
+from harness.benchmarks.contract import calls_about
 from harness.benchmarks.opening import open_with
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
@@ -82,7 +83,9 @@ class Plan:
     @property
     def most_calls(self) -> int:
         """The largest number of calls that the run can take."""
-        calls = sum(most for _, most in self.source.calls(self.usual_count, self.shows).values())
+        calls = sum(
+            most for _, most in calls_about(self.source, self.usual_count, self.shows).values()
+        )
         return (self.dialogues - len(self.taken)) * calls
 
     @property

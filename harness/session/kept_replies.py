@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
+from harness.benchmarks.contract import calls_about
 from harness.engine import Engine, Job
 from harness.planning.plan import Plan
 from harness.printing import first_and_others
@@ -20,7 +21,9 @@ async def say_what_is_kept(
     async def jobs() -> AsyncGenerator[Job]:
         nonlocal least, most
         async for job, question in session.rehearsed():
-            for fewest, highest in plan.source.calls(question.view.count, plan.shows).values():
+            for fewest, highest in calls_about(
+                plan.source, question.view.count, plan.shows
+            ).values():
                 least += fewest
                 most += highest
             yield job

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.benchmarks import benchmark, benchmark_of, note_of
+from harness.benchmarks.options import refuse_given
 from harness.benchmarks.prediction_file import read_predictions
 from harness.benchmarks.scoring import scored, scorer_of
 from harness.errors import UserError
@@ -52,7 +53,7 @@ def score_predictions(
 
     source = benchmark_of(settings)
     asking = [n for n, one in declared_by(source.Options).items() if one.group == "Question"]
-    source.refuse(asking, "on predictions: leave it out")
+    refuse_given(source.given, asking, "on predictions: leave it out")
     kind = source.predictions(settings)
     settings = kind.settings
     said = read_predictions(path, kind)

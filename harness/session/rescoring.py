@@ -272,7 +272,7 @@ def _changed(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """Return the settings of a run with other rules. Raises `UserError` for what is no rule."""
     changed = dict(changes)
     rules = {
-        "benchmark": benchmark_of(settings).scoring,
+        "benchmark": benchmark_of(settings).options.scoring,
         "protocol": ("first_of_many", "value_style"),
     }
     for owner, known in rules.items():

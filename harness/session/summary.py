@@ -136,7 +136,7 @@ def summarise(
         "scoring": {
             **{name: getattr(settings, name) for name in ("invalid", "unattempted")},
             "exclude_status": plain(settings.exclude_status),
-            **on_record(settings, declared).scoring,
+            **on_record(settings, declared).options.scoring,
         },
         **plain_results(found),
         "prompt_tokens": plain(prompt_tokens_of(records)),

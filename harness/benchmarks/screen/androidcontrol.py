@@ -169,7 +169,7 @@ BENCHMARK = ScreenSet(
     ),
     published="2024",
     read=_read,
-    marks=(*GOLD[1:], agentcpm.COMPACT),
+    marks=(*GOLD[1:], agentcpm.CONVERTED),
     cells=COUNTS,
     rules=RULES,
     judged={"agentcpm": OF_TREES},

@@ -5,7 +5,6 @@ The hub's library reads its address when imported, so it is asked in processes o
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
@@ -14,10 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from PIL import Image
 
 from harness.benchmarks import hub_copies
 from harness.benchmarks.hub import HubData, hub_data
@@ -142,56 +139,6 @@ def test_steps_on_the_hub_are_run_and_their_commit_is_on_record(tmp_path: Path, 
     assert again.code == 0
     there = json.loads((tmp_path / "again" / "manifest.json").read_bytes())["dataset"]
     assert there == dataset
-
-
-def test_grounding_items_on_the_hub_need_only_their_convention(tmp_path: Path) -> None:
-    def shown(colour: str) -> dict[str, object]:
-        file = io.BytesIO()
-        Image.new("RGB", (200, 100), colour).save(file, "PNG")
-        return {"bytes": file.getvalue(), "path": f"{colour}.png"}
-
-    struct = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    table = pa.table(
-        {
-            "image": pa.array([shown("red"), shown("blue")], struct),
-            "instruction": ["pay by card", "the north hall"],
-            "bbox": [[10.0, 10.0, 20.0, 20.0], [30.0, 30.0, 60.0, 50.0]],
-            "kind": ["button", "map"],
-        }
-    )
-    (tmp_path / "hub" / "data").mkdir(parents=True)
-    pq.write_table(table, tmp_path / "hub" / "data" / "test-00000-of-00001.parquet")
-    (tmp_path / "grounding.toml").write_text(
-        'name = "tills"\nbox = "xyxy-px"\ngroups = ["kind"]\n'
-        'data = "hf://datasets/me/tills"\ncolumns.box = "bbox"\n'
-    )
-    with serving(tmp_path / "hub") as hub:
-        bare, checked, run = called(
-            tmp_path,
-            hub,
-            "data check -b grounding-items hf://datasets/me/tills",
-            "data check grounding.toml",
-            "run -m oracle -b grounding-items --data grounding.toml -o run",
-        )
-        schema = (tmp_path / "grounding.toml").read_text().replace('data = "hf', '# "hf')
-        (tmp_path / "hub" / "grounding.toml").write_text(schema)
-        (found,) = called(tmp_path, hub, "data check -b grounding-items hf://datasets/me/tills")
-        assert found.out == checked.out
-        hub.status, hub.error_code = 403, "GatedRepo"
-        (gated,) = called(tmp_path, hub, "data check -b steps hf://datasets/me/closed")
-    assert bare.complaint == (
-        "vlm-eval: me/tills has no grounding.toml, which says what the boxes of its items are: "
-        'write one with data = "hf://datasets/me/tills", and give it with --data'
-    )
-    assert checked.out.splitlines()[:3] == [
-        "grounding-items, test: 2 items; 2 valid",
-        "  2 pictures",
-        "  kind: button 1, map 1",
-    ]
-    assert run.code == 0 and ": 2 items of " in run.out and "100.0" in run.out
-    dataset = json.loads((tmp_path / "run" / "manifest.json").read_bytes())["dataset"]
-    assert (dataset["repo"], dataset["revision"], dataset["set"]) == ("me/tills", REVISION, "tills")
-    assert "me/closed is gated: accept its terms" in gated.complaint
 
 
 def test_addresses() -> None:
