@@ -18,7 +18,6 @@ from harness.notes import test_data_note
 from harness.pictures import PictureError, plan, read_size
 from harness.policies import Secret
 from harness.protocols import AskingProtocol, ask
-from harness.protocols.vote import same_answer
 from harness.runs.records import Unit
 from harness.views import ItemView
 from parsers import Counts, Measure
@@ -284,7 +283,7 @@ class Benchmark(ABC):
 
     def dialogue(self, view: Any, shows: Shows) -> Dialogue:
         """Ask about a unit, with `--samples` several times, in the actions of the benchmark."""
-        return ask(shows.protocol, view, self.declared.actions, shows.vote(same_answer))
+        return ask(shows.protocol, view, self.declared.actions, shows.vote())
 
     def calls(self, count: int, shows: Shows) -> dict[str, tuple[int, int]]:
         """The least and largest numbers of calls about a unit of `count` candidates, as they are

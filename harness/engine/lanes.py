@@ -207,7 +207,7 @@ class OpenLane(Generic[P, A]):
             if again and not filtered:
                 filtered = True
                 continue
-            self.answerer.hear(reply.model)
+            self.answerer.name = reply.model or self.answerer.name
             return Answered(reply, attempts, cost)
 
     async def _wait(

@@ -15,7 +15,8 @@ from harness.runs import Unit, open_run
 from harness.session.observers import Finished, SessionObserver
 from harness.session.reply_limit import UNUSABLE, reply_kinds
 from harness.session.summary import GROWTH, RunningScores, tokens_and_cost
-from harness.settings import Settings, public
+from harness.settings import Settings
+from harness.settings.places import public
 from harness.tables.results import POOLED
 from harness.trackers.config import open_trackers
 from harness.trackers.contract import Ending, Feed, Values

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from harness.runs import Run
-from harness.settings import FIELDS, OF_MODEL, SETTINGS, Setting, without_places, written
+from harness.settings import FIELDS, OF_MODEL, SETTINGS, Setting, written
+from harness.settings.places import without_places
 from harness.tables import clean
 from harness.tables.results import mean_text, parents_text
 from reports.comparability import row_of
