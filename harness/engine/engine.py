@@ -142,7 +142,8 @@ class Engine:
         Returns early after `stop`. Raises `Fatal`, and what a model's adapter raises.
         """
         for lane in self._each_lane:
-            await lane.participant.open(AdapterSession(folder, say, self.stop))
+            if lane.participant is not None:
+                await lane.participant.open(AdapterSession(folder, say, self.stop))
 
     async def introduce(self) -> None:
         """Have servers list the models that they serve, and keep what they say."""
