@@ -24,7 +24,7 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Finish, Message, Reply, Text, Tier
+from adapters.conversation import Finish, Message, Prefixes, Reply, Text, Tier
 from adapters.endpoints import Endpoint
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
 from adapters.registry import load
@@ -60,6 +60,10 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
     }
     limit: ClassVar[str] = "max_tokens"
     """The parameter for the most tokens of a reply."""
+    zero: bool = True
+    """Whether temperature 0 is sent if the user asks for none; in any case without any effort."""
+    prefixes: Prefixes | None = None
+    """What a provider keeps that wants its prompt cache marked."""
     path = "/chat/completions"
     tier_words: ClassVar[Mapping[Tier, str]] = {
         "default": "default",
@@ -88,14 +92,12 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
     def _marks(self, request: Request) -> set[int]:
         """Return the indexes of the messages at whose end the provider's prompt cache is to be
         written."""
-        return set()
-
-    def _greedy(self, generation: Generation) -> bool:
-        """Return whether temperature 0 is sent if the user asks for none."""
-        return True
+        if self.prefixes is None or "prompt_cache_options" in self._refused:
+            return set()
+        return self.prefixes.marks(request.conversation, request.continues)
 
     def _temperature(self, generation: Generation) -> object:
-        usual = 0.0 if self._greedy(generation) else None
+        usual = 0.0 if self.zero or generation.effort == "none" else None
         asked = usual if generation.temperature is None else generation.temperature
         return self._extra.get("temperature", asked)
 

@@ -9,6 +9,7 @@ too long) is not an exception but a reply with that finish reason.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -292,12 +293,14 @@ class Session:
     """Ends the session, for this reason, once calls in flight have ended."""
 
 
-class Participant:
-    """A model that takes part in the session that asks it. Every method does nothing."""
+class Participant(ABC):
+    """A model that takes part in the session that asks it."""
 
+    @abstractmethod
     async def open(self, session: Session) -> None:
         """Get ready for the first call, or return early after `interrupt`. Raises `Fatal`."""
 
+    @abstractmethod
     def interrupt(self, reason: str) -> None:
         """Make calls that wait in the adapter raise `Fault`: nothing more is to be sent."""
 

@@ -344,7 +344,7 @@ class BatchLane(AskLane):
             tokens, shares = self.count(request.conversation), self.info.greedy(request.generation)
             answered = await self._spool.answer(request, tokens or 0, shares=shares)
             if answered is not None:
-                self.answerer.hear(answered.reply.model)
+                self.answerer.name = answered.reply.model or self.answerer.name
                 return answered
             super().prepare_pictures(request.conversation)
         return await super().answer(seat, request, retry)

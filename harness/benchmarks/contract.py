@@ -18,7 +18,6 @@ from harness.notes import test_data_note
 from harness.pictures import PictureError, plan, read_size
 from harness.policies import Secret
 from harness.protocols import AskingProtocol, ask
-from harness.protocols.vote import same_answer
 from harness.runs.records import Unit
 from harness.views import ItemView
 from parsers import Counts, Measure
@@ -243,7 +242,7 @@ class Benchmark(ABC):
 
     def dialogue(self, view: Any, shows: Shows) -> Dialogue:
         """Ask about a unit, with `--samples` several times, in the actions of the benchmark."""
-        return ask(shows.protocol, view, self.declared.actions, shows.vote(same_answer))
+        return ask(shows.protocol, view, self.declared.actions, shows.vote())
 
     def check(self, units: Dataset[Any], shows: Shows) -> None:
         """Raise `UserError` if these units cannot be asked about with the run's settings."""
@@ -345,10 +344,8 @@ def illustrated(
     return replace(source.recall(replace(unit, pictures=pictures)), sources=sources)
 
 
-def calls_about(source: Benchmark, count: int, shows: Shows) -> dict[str, tuple[int, int]]:
-    """The least and largest numbers of calls about a unit of `count` candidates, as they are
-    declared, by role ("": the model)."""
-    times, protocol = shows.settings.samples or 1, shows.protocol
-    calls = {"": protocol.calls(count), **protocol.role_calls(count)}
-    most_of_unit = times * source.rounds
-    return {role: (least * times, most * most_of_unit) for role, (least, most) in calls.items()}
+def calls_about(source: Benchmark, count: int, shows: Shows) -> tuple[int, int]:
+    """The least and largest numbers of calls to the model about a unit of `count` candidates, as
+    its protocol declares them."""
+    times, (least, most) = shows.settings.samples or 1, shows.protocol.calls(count)
+    return least * times, most * times * source.rounds

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, M
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.contract import Adapter, AdapterInfo, Fatal, PictureSource
+from adapters.contract import Adapter, Fatal, PictureSource
 from adapters.contract import Session as AdapterSession
 from adapters.conversation import Finish, Picture, Reply
 from harness.engine.calls import Calls
@@ -83,7 +83,9 @@ class Engine:
         )
         self._log, self._cache = log, cache
         self._main = model.opened("", session)
-        self._window = _window(self._main.info, policy, model.ceiling)
+        # Enough open dialogues that calls never run out, but bounded.
+        limits = (policy.open_dialogues, self._main.info.open_dialogues)
+        self._window = max(1, min((n for n in limits if n is not None), default=2 * model.ceiling))
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
             self._lanes[role] = _open_lane(role, lane, session) if lane else self._main
@@ -140,7 +142,8 @@ class Engine:
         Returns early after `stop`. Raises `Fatal`, and what a model's adapter raises.
         """
         for lane in self._each_lane:
-            await lane.participant.open(AdapterSession(folder, say, self.stop))
+            if lane.participant is not None:
+                await lane.participant.open(AdapterSession(folder, say, self.stop))
 
     async def introduce(self) -> None:
         """Have servers list the models that they serve, and keep what they say."""
@@ -272,12 +275,6 @@ def _open_lane(role: str, lane: Lane, session: Session) -> AnyLane:
     from harness.engine.acts_and_embeds import EmbedLane
 
     return EmbedLane(role, lane, session)
-
-
-def _window(info: AdapterInfo, policy: EnginePolicy, ceiling: int) -> int:
-    """Return the most open dialogues: enough that calls never run out, but bounded."""
-    limits = (policy.open_dialogues, info.open_dialogues)
-    return max(1, min((n for n in limits if n is not None), default=2 * ceiling))
 
 
 async def _pull(jobs: Jobs) -> AsyncGenerator[Job]:

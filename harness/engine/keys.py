@@ -80,10 +80,6 @@ class Answerer:
                 self.listed = await lists.listed()
         return {**self.listed, **({REPLY: self.name} if self.name else {})}
 
-    def hear(self, name: str) -> None:
-        """Note the model that a reply names."""
-        self.name = name or self.name
-
     def kept_as(self, key: str, name: str = "") -> str:
         """Return the key of a kept reply or vector; "" while it is not known who answers.
 

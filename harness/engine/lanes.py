@@ -124,7 +124,7 @@ class OpenLane(Generic[P, A]):
 
     It stops the session after many given-up calls in a row. A tier without capacity is not counted.
 
-    participant: the model, or one that does nothing for a model that takes no part in the session.
+    participant: the model, None for one that takes no part in the session.
     """
 
     def __init__(self, role: str, lane: Lane, session: Session) -> None:
@@ -136,8 +136,9 @@ class OpenLane(Generic[P, A]):
         self.pricing = lane.pricing or UNPRICED
         self._model = model
         self.answerer = Answerer(model, info, reuses=session.reuse)
-        self.participant = model if isinstance(model, Participant) else Participant()
-        session.halt.subscribe(lambda reason: self.participant.interrupt(str(reason)))
+        self.participant = model if isinstance(model, Participant) else None
+        if isinstance(model, Participant):
+            session.halt.subscribe(lambda reason: model.interrupt(str(reason)))
         limit_s = (policy.call_timeout_s or math.inf) + info.wait_s
         self._timeout_s = None if math.isinf(limit_s) else limit_s
         self._choice = TierChoice(() if role else policy.tiers)
@@ -207,7 +208,7 @@ class OpenLane(Generic[P, A]):
             if again and not filtered:
                 filtered = True
                 continue
-            self.answerer.hear(reply.model)
+            self.answerer.name = reply.model or self.answerer.name
             return Answered(reply, attempts, cost)
 
     async def _wait(

@@ -25,7 +25,7 @@ from harness.planning.model import (
     default_limit,
     open_model,
     open_policy,
-    with_wrapper,
+    wrapper_of,
 )
 from harness.policies import Policy, is_policy
 from harness.protocols import PROTOCOLS, AskingProtocol, completed_options, open_protocol
@@ -83,10 +83,8 @@ class Plan:
     @property
     def most_calls(self) -> int:
         """The largest number of calls that the run can take."""
-        calls = sum(
-            most for _, most in calls_about(self.source, self.usual_count, self.shows).values()
-        )
-        return (self.dialogues - len(self.taken)) * calls
+        _, most = calls_about(self.source, self.usual_count, self.shows)
+        return (self.dialogues - len(self.taken)) * most
 
     @property
     def spends(self) -> bool:
@@ -155,7 +153,9 @@ def plan_run(
     if settings.redo or settings.redo_from:
         redo = from_leaf("harness.redo.redo:Redo")(settings)
         settings = redo.settings
-    settings, source = with_wrapper(settings), benchmark_of(settings)
+    if (wrapper := wrapper_of(settings)) is not None:
+        settings = wrapper.settings
+    source = benchmark_of(settings)
     settings = replace(settings, **source.fixed)
     if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:
         settings = replace(settings, protocol=source.protocol)
@@ -171,11 +171,14 @@ def plan_run(
     is_own = instance is not None
     check(settings, source, protocol, is_policy=model is None, is_own=is_own)
     source = source.fitted(protocol, settings, is_policy=model is None)
-    settings = replace(
-        settings,
-        benchmark_option=tuple(sorted(source.options.recorded.items())),
-        role=_roles(settings, protocol, is_policy=model is None),
-    )
+    own = tuple(sorted(source.options.recorded.items()))
+    settings = replace(settings, benchmark_option=own)
+    if settings.role or protocol.roles:
+        from harness.planning.roles import open_roles, roles_of
+
+        settings = replace(
+            settings, role=roles_of(settings.role, protocol, is_policy=model is None)
+        )
 
     def whole(limits: Limits, out: str | None) -> tuple[Settings, AskingProtocol, Path]:
         """The completed settings, with these limits, the protocol that has them, the directory."""
@@ -198,11 +201,7 @@ def plan_run(
     check_model(done, protocol, model.info, shows.pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()
-    roles: Mapping[str, OpenRole] = {}
-    if done.role:
-        from harness.planning.roles import open_roles
-
-        roles = open_roles(done, protocol, asks=asks)
+    roles = open_roles(done, protocol, asks=asks) if done.role else {}
     selected = open_data(done, source)
     source.check(selected.part, shows)
     if asks:
@@ -225,17 +224,6 @@ def plan_run(
         line = from_leaf("harness.redo.repair:repair")(directory, setup_of(plan))
         plan = replace(plan, heading={**plan.heading, "repaired": line})
     return _loaded(plan)
-
-
-def _roles(
-    settings: Settings, protocol: AskingProtocol, *, is_policy: bool
-) -> tuple[tuple[str, str], ...]:
-    """The roles of a protocol that have models of their own. Raises `UserError`."""
-    if not (settings.role or protocol.roles):
-        return ()
-    from harness.planning.roles import roles_of
-
-    return roles_of(settings.role, protocol, is_policy=is_policy)
 
 
 def _begun_limit(directory: Path) -> Limits | None:
@@ -267,7 +255,18 @@ def _loaded(plan: Plan) -> Plan:
 def setup_of(plan: Plan) -> Setup:
     """Return the identity of the run; a directory is continued only by the same one."""
     info, settings = plan.model.info, plan.settings
-    stored, protocol_settings = plan.dataset.settings, plan.protocol.settings()
+    stored, protocol = plan.dataset.settings, plan.protocol
+    of_protocol = protocol.settings()
+    config: dict[str, Any] = {}
+    if BENCHMARKS.was_put(settings.benchmark) or PROTOCOLS.was_put(settings.protocol):
+        from harness.planning import objects
+
+        config |= objects.on_record(settings)
+    if protocol.of_model:
+        model = None if plan.model.policy else info
+        usual = open_protocol(settings.protocol, model=model, View=protocol.View).settings()
+        as_usual = [name for name in protocol.of_model if of_protocol[name] == usual[name]]
+        config[OF_MODEL] = as_usual
     names = {name: role.info.name for name, role in plan.roles.items()}
     roles = {name: role.told() for name, role in plan.roles.items()}
     # Of all shards together: shards of one run must agree in everything but their number.
@@ -275,10 +274,9 @@ def setup_of(plan: Plan) -> Setup:
     return Setup(
         config={
             **on_record(settings),
-            **_of_objects(settings),
             **plan.source.identity(plan.shows, names),
             **({"role_models": roles} if roles else {}),
-            **_of_model(plan),
+            **config,
         },
         model=identity_of(info),
         dataset={
@@ -290,30 +288,7 @@ def setup_of(plan: Plan) -> Setup:
             "partial_tasks": plan.selected.cut_short,
         },
         declaration=plan.dataset.declared or plan.source.declared,
-        prompts=str(
-            stored.get("protocol_prompts_sha256") or protocol_settings.get("prompts_sha256", "")
-        ),
+        prompts=str(stored.get("protocol_prompts_sha256") or of_protocol.get("prompts_sha256", "")),
         seed=settings.seed,
         pictures=plan.pictures.text,
     )
-
-
-def _of_objects(settings: Settings) -> dict[str, Any]:
-    """What is on record of a benchmark or protocol that a Python caller handed over."""
-    if not BENCHMARKS.was_put(settings.benchmark) and not PROTOCOLS.was_put(settings.protocol):
-        return {}
-    from harness.planning import objects
-
-    return objects.on_record(settings)
-
-
-def _of_model(plan: Plan) -> dict[str, Any]:
-    """The settings of the protocol that are as the model usually has them."""
-    belonging = plan.protocol.of_model
-    if not belonging:
-        return {}
-    model = None if plan.model.policy else plan.model.info
-    View = plan.protocol.View
-    usual = open_protocol(plan.settings.protocol, model=model, View=View).settings()
-    chosen = plan.protocol.settings()
-    return {OF_MODEL: [name for name in belonging if chosen[name] == usual[name]]}

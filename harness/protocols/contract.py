@@ -30,7 +30,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from adapters.contract import AdapterInfo
 from adapters.conversation import Message
@@ -139,6 +139,21 @@ class AskingProtocol(ABC):
     `write`, for baselines, and `places` or `calls`, for estimates.
     """
 
+    paper: ClassVar[str] = ""
+    """The publication of this way to ask."""
+    actions: ClassVar[ActionSpace | None] = None
+    """The actions that it reads and spells; None for those of the benchmark."""
+    counterparts: ClassVar[Mapping[str, Counterparts]] = {}
+    """Counterparts of its actions in the spaces of benchmarks, by the names of these spaces.
+
+    Needed for benchmarks with another action space. An action without a counterpart becomes an
+    answer without an operation, flagged `other_action`."""
+    of_model: ClassVar[tuple[str, ...]] = ()
+    """Names of `settings` that belong to the model while they equal those of `for_model`: models
+    that differ in them are still comparable."""
+    can_be_stored: ClassVar[bool] = False
+    """True if a snapshot can store its questions, which `stored_messages` then returns."""
+
     @property
     @abstractmethod
     def name(self) -> str:
@@ -148,11 +163,6 @@ class AskingProtocol(ABC):
     @abstractmethod
     def View(self) -> type[Any]:
         """The class of what it is shown of a unit (`harness.views`)."""
-
-    @property
-    def paper(self) -> str:
-        """The publication of this way to ask."""
-        return ""
 
     @property
     def history_shown(self) -> History:
@@ -175,26 +185,6 @@ class AskingProtocol(ABC):
         return ()
 
     @property
-    def actions(self) -> ActionSpace | None:
-        """The actions that it reads and spells; None for those of the benchmark."""
-        return None
-
-    @property
-    def counterparts(self) -> Mapping[str, Counterparts]:
-        """Counterparts of its actions in the spaces of benchmarks, by the names of these spaces.
-
-        Needed for benchmarks with another action space. An action without a counterpart becomes an
-        answer without an operation, flagged `other_action`.
-        """
-        return {}
-
-    @property
-    def of_model(self) -> tuple[str, ...]:
-        """Names of `settings` that belong to the model while they equal those of `for_model`:
-        models that differ in them are still comparable."""
-        return ()
-
-    @property
     def none_rule(self) -> str | None:
         """The None option: `first` or `last` in a list, or words."""
         return None
@@ -208,11 +198,6 @@ class AskingProtocol(ABC):
     def way(self) -> str:
         """The way to ask, in the words of published rows (`tournament of five`)."""
         return self.name
-
-    @property
-    def can_be_stored(self) -> bool:
-        """True if a snapshot can store its questions, which `stored_messages` then returns."""
-        return False
 
     @abstractmethod
     def dialogue(self, view: Any) -> Dialogue:
@@ -246,15 +231,10 @@ class AskingProtocol(ABC):
         raise NotImplementedError(f"a snapshot cannot store the questions of '{self.name}'")
 
     def calls(self, count: int) -> tuple[int, int]:
-        """Return the least and the largest number of calls of a unit with `count` candidates.
-
-        It counts calls to the model under test; `role_calls` counts those to other roles.
-        """
+        """Return the least and the largest number of calls to the model under test about a unit
+        with `count` candidates. Those to other roles are estimated from a dialogue of empty
+        replies."""
         return len(self.places), len(self.places)
-
-    def role_calls(self, count: int) -> Mapping[str, tuple[int, int]]:
-        """Return the same by role. A missing role is estimated from a dialogue of empty replies."""
-        return {}
 
     def settings(self) -> dict[str, object]:
         """All settings that change dialogues, for the run's record: the fields by name."""

@@ -12,10 +12,11 @@ from harness.benchmarks.scoring import Records
 from harness.engine import Outcome
 from harness.planning.plan import Plan
 from harness.runs import Unit, open_run
+from harness.runs.places import public
 from harness.session.observers import Finished, SessionObserver
 from harness.session.reply_limit import UNUSABLE, reply_kinds
 from harness.session.summary import GROWTH, RunningScores, tokens_and_cost
-from harness.settings import Settings, public
+from harness.settings import Settings
 from harness.tables.results import POOLED
 from harness.trackers.config import open_trackers
 from harness.trackers.contract import Ending, Feed, Values

@@ -11,7 +11,7 @@ from inspect_ai.model import GenerateConfig, ModelConfig
 
 from adapters.conversation import placeholder
 from harness.runs import Run, Unit
-from harness.settings import public
+from harness.runs.places import public
 from harness.tables import clean
 from parsers import Measure
 from reports.errors import classify_run

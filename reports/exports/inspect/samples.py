@@ -13,7 +13,7 @@ from inspect_ai.scorer import Score
 
 from harness.runs import CallRecord, Spent, Unit
 from harness.runs.live_steps import Sight
-from harness.settings import without_places
+from harness.runs.places import without_places
 from parsers import Declaration
 from parsers.records import Scores
 from reports.errors import SUCCESS, UnitError
