@@ -78,7 +78,7 @@ def boxes_on_screenshot(run: Run, unit_id: str, repeat: int = 0) -> Image.Image:
     if isinstance(record.detail, StepDetail):
         boxes, around = list(_boxes(record)), _around(record)
     else:
-        drawn = page_of(run).part(record).boxes or ()
+        drawn = page_of(run).part(record, ()).boxes or ()
         boxes = [(one.box, one.text, COLOURS[one.kind]) for one in drawn]
         around = [one.box for one in drawn if one.kind != "distractor"]
     left, top, right, bottom = _region(around, page.size)

@@ -194,25 +194,27 @@ class EpisodePage(UnitPage):
         steps = "" if end.steps is None else f"{end.steps} step{'s' * (end.steps != 1)}: "
         return f"{steps}{end.how}"[:LONGEST]
 
-    def part(self, record: Unit[Any]) -> Part:
-        """Return the result of an episode, and its task as recorded."""
-        return Part(heads=("episode",), lines=list(_lines(record)), raw=record.detail)
+    def part(self, record: Unit[Any], calls: Sequence[CallRecord]) -> Part:
+        """Return the result of an episode, its task as recorded, and its steps."""
+        lines, strip = list(_lines(record)), _strip(record, calls)
+        return Part(heads=("episode",), lines=lines, raw=record.detail, strip=strip)
 
-    def strip(self, record: Unit[Any], calls: Sequence[CallRecord]) -> Sequence[Frame]:
-        """Return a frame for every step, and one for the end."""
-        steps = steps_taken(calls)
-        last, goal = len(steps) - 1, record.goal
-        frames = []
-        for place, step in enumerate(steps):
-            frame = _frame(str(place + 1) if place < last else "end", step)
-            frames.append(frame._replace(goal=step.seen.goal if step.seen.goal != goal else ""))
-            goal = step.seen.goal
-        if record.invalid == ENVIRONMENT_ERROR and frames:
-            # Its last action is on record nowhere, as nothing came back.
-            where = max(0, last - 1)
-            reason = f"the environment failed: {record.error or 'unknown'}"
-            frames[where] = frames[where]._replace(after=reason, failed=True)
-        return frames
+
+def _strip(record: Unit[Any], calls: Sequence[CallRecord]) -> list[Frame]:
+    """Return a frame for every step, and one for the end."""
+    steps = steps_taken(calls)
+    last, goal = len(steps) - 1, record.goal
+    frames = []
+    for place, step in enumerate(steps):
+        frame = _frame(str(place + 1) if place < last else "end", step)
+        frames.append(frame._replace(goal=step.seen.goal if step.seen.goal != goal else ""))
+        goal = step.seen.goal
+    if record.invalid == ENVIRONMENT_ERROR and frames:
+        # Its last action is on record nowhere, as nothing came back.
+        where = max(0, last - 1)
+        reason = f"the environment failed: {record.error or 'unknown'}"
+        frames[where] = frames[where]._replace(after=reason, failed=True)
+    return frames
 
 
 def _lines(record: Unit[Any]) -> Iterator[Line]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.runs import Run, Unit
+from harness.runs import CallRecord, Run, Unit
 from parsers.actions import Action
 from reports.errors import FAILED, FAILURE, ClassInfo, UnitError, UnitErrors, short
 from reports.frames.units import KindColumns, predicted, unit_column
@@ -57,7 +58,7 @@ class PromptErrors(UnitErrors):
 class PromptPage(UnitPage):
     """The right action and the one that was answered, side by side; the prompt is the question."""
 
-    def part(self, record: Unit[Any]) -> Part:
+    def part(self, record: Unit[Any], calls: Sequence[CallRecord]) -> Part:
         said = record.prediction.action if record.prediction else None
         gold: Action = record.detail.gold
         cells = [_cells(action, record.detail.asked) for action in (gold, said)]

@@ -1,7 +1,7 @@
 """The pictures of the page: screenshots, downscaled, and what models were sent of them.
 
 A kind of units can have parts of its pictures cut in full resolution instead of what was sent
-(`UnitPage.cuts`). A screenshot comes from the run's blobs where they hold it, else from its
+(`Part.cuts`). A screenshot comes from the run's blobs where they hold it, else from its
 benchmark. Each is written once, even if several units or runs share it. Pictures that environments
 showed are among the blobs.
 """
@@ -23,7 +23,7 @@ from PIL import Image
 from adapters.conversation import Picture as Reference
 from harness.runs import BLOBS, DataGone, Run, RunError, Unit
 from harness.runs.pictures import made_again, sent_picture
-from reports.view.parts import UnitPage, Window
+from reports.view.parts import Part, Window
 
 WIDTH = 800
 """Largest width of a screenshot in pixels: a page of 1280 is readable next to a conversation."""
@@ -77,9 +77,9 @@ class Picture(NamedTuple):
 _NONE = Picture(None, 0, 0, "")
 
 
-def wanted_of(record: Unit[Any], page: UnitPage) -> Wanted:
+def wanted_of(record: Unit[Any], shown: Part) -> Wanted:
     """Return the pictures of a unit."""
-    digest, cuts = record.screenshot, page.cuts(record)
+    digest, cuts = record.screenshot, shown.cuts
     sent: dict[str, Reference | Window]
     if cuts is None:
         sent = {one.name: of for of in record.pictures if (one := sent_picture(of))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from harness.runs import Run, Unit
 from parsers import Declaration, Measure
 from parsers.counting import observed
 from reports.kind import reports_of
-from reports.view.parts import Fact, UnitPage, key_of
+from reports.view.parts import Fact, UnitPage, facts_of, key_of
 
 RIGHT, PART, WRONG, OPEN, NOT_ASKED = "right", "part", "wrong", "open", "not_asked"
 SCORED, UNMEASURED, VOID = "scored", "unmeasured", "void"
@@ -55,12 +55,12 @@ class Point:
     """A unit of the data, with its facts by key and its outcome by number of the lane.
 
     parents: the ids of what it belongs to, from the outside in.
-    order: see `UnitPage.order`.
+    order: the numbers that order its innermost parent among the others of the next level.
     """
 
     unit_id: str
     parents: tuple[str, ...]
-    order: int
+    order: tuple[int, ...]
     goal: str
     index: int
     total: int
@@ -118,6 +118,7 @@ def collect(runs: Mapping[str, Run], classes: Mapping[tuple[str, str, int], str]
     )
     points = Points(declared, page, _listed(declared, page, graded), graded)
     units: dict[str, Point] = {}
+    facts = facts_of(page, declared)
     for label, run in runs.items():
         records = run.records()
         repeats = sorted({record.repeat for record in records}) or [0]
@@ -128,11 +129,11 @@ def collect(runs: Mapping[str, Run], classes: Mapping[tuple[str, str, int], str]
         for record in records:
             point = units.get(record.unit_id)
             if point is None:
-                point = units[record.unit_id] = _point(record, page, declared)
+                point = units[record.unit_id] = _point(record, facts, declared)
             elif not all(point.facts.values()):
                 # A run may have listed what an earlier one has not.
-                known = page.values(record, declared)
-                point.facts |= {key: known[key] for key, old in point.facts.items() if not old}
+                known = (fact for fact in facts if not point.facts[fact.key])
+                point.facts |= {fact.key: fact.value(record) for fact in known}
             error_class = classes.get((label, record.unit_id, record.repeat))
             point.outcomes[places[record.repeat]] = outcome_of(record, error_class)
     ordered = sorted(
@@ -141,18 +142,19 @@ def collect(runs: Mapping[str, Run], classes: Mapping[tuple[str, str, int], str]
     points.units = {point.unit_id: point for point in ordered}
     goals: dict[str, str] = {}
     points.own_goals = any(goals.setdefault(p.parent, p.goal) != p.goal for p in ordered)
-    points.facts = _facts(points, goals=any(goals.values()) and not points.own_goals)
+    named = any(goals.values()) and not points.own_goals
+    points.facts = _facts(points, facts, goals=named)
     return points
 
 
-def _facts(points: Points, *, goals: bool) -> list[Fact]:
+def _facts(points: Points, known: Sequence[Fact], *, goals: bool) -> list[Fact]:
     """Return the facts that some unit has, without filters that would not tell units apart.
 
     goals: True if the shared goal of its units names the parent.
     """
     inner = key_of(points.declared.innermost.name)
     facts = []
-    for fact in points.page.facts(points.declared):
+    for fact in known:
         values = [point.facts.get(fact.key) for point in points.units.values()]
         distinct = {value for value in values if value}
         if not distinct or (goals and fact.key == inner):
@@ -176,16 +178,17 @@ def _listed(declared: Declaration, page: UnitPage, graded: Collection[str]) -> l
     return [one for one in declared.of_units if is_listed(one)]
 
 
-def _point(record: Unit[Any], page: UnitPage, declared: Declaration) -> Point:
+def _point(record: Unit[Any], facts: Sequence[Fact], declared: Declaration) -> Point:
+    values = {fact.key: fact.value(record) for fact in facts}
     return Point(
         unit_id=record.unit_id,
         parents=tuple(record.parents.get(one.name, "") for one in reversed(declared.levels)),
-        order=page.order(record),
+        order=tuple(int(values[fact.key] or 0) for fact in facts if fact.orders),
         goal=record.goal,
         index=record.position,
         total=record.total,
         split=record.split,
-        facts=dict(page.values(record, declared)),
+        facts=values,
         invalid=record.invalid,
     )
 
@@ -279,7 +282,7 @@ def terms(points: Points) -> dict[str, Any]:
         "unit": declared.unit,
         "units": declared.units,
         "parent": inner.one,
-        "facts": [list(fact) for fact in points.facts],
+        "facts": [fact.shown for fact in points.facts],
         "goals": points.own_goals,
         "goal": any(point.goal for point in points.units.values()),
         "places": any(point.total or point.index for point in points.units.values()),

@@ -18,7 +18,7 @@ from reports.load import corrupt_lines, notes_of, open_runs
 from reports.view import FULL, POLICY
 from reports.view.detail import detail
 from reports.view.folder import call, check, note, prepare
-from reports.view.parts import UnitPage, Window, part_of, title_of
+from reports.view.parts import Part, Window, part_of, title_of
 from reports.view.pictures import Picture, PictureFolder, Wanted, wanted_of
 from reports.view.plots import Plot, effort_plot, ladders, rates_plot
 from reports.view.points import sample
@@ -177,19 +177,19 @@ class Page:
                         continue
                     new = record.unit_id not in begun
                     begun.add(record.unit_id)
-                    one, layers = self._layered(run, record, points.page)
                     calls = run.calls_of(record.unit_id, record.repeat)
-                    strip = points.page.strip(record, calls)
+                    part = part_of(points.page, record, calls)
+                    one, layers = self._layered(run, record, part)
                     seen = (
                         digest for made in calls if made.act for digest in made.act.blobs.values()
                     )
                     blobs = pictures.blobs(run, seen) if pictures else {}
-                    if pictures is not None and strip:
-                        pictures.film(run, record, [frame.picture for frame in strip])
+                    if pictures is not None and part.strip:
+                        pictures.film(run, record, [frame.picture for frame in part.strip])
                     elif pictures is not None and (one.digest or points.page.pictured):
                         known = of_run.get(record.unit_id, one)
                         of_run[record.unit_id] = one._replace(sent={**known.sent, **one.sent})
-                    values = detail(record, calls, points, blobs, layers, strip)
+                    values = detail(record, calls, points, part, blobs, layers)
                     line = call("VLM.add", number, lanes[label, record.repeat], values)
                     path = folder / f"step-{number}.js.new"
                     with path.open("w" if new else "a", encoding="ascii") as file:
@@ -201,16 +201,14 @@ class Page:
             path.replace(path.with_suffix(""))
         return wanted
 
-    def _layered(
-        self, run: Run, record: Unit[Any], page: UnitPage
-    ) -> tuple[Wanted, dict[str, Window]]:
+    def _layered(self, run: Run, record: Unit[Any], part: Part) -> tuple[Wanted, dict[str, Window]]:
         """Return the pictures of a unit, and those that are laid over the enlarged one.
 
         Where parts would be cut in full resolution, a page that is served needs none: it shows the
         whole picture, which is read from the data on request.
         """
-        wanted, size = wanted_of(record, page), part_of(page, record).page
-        if not self._follow or size is None or page.cuts(record) is None or not wanted.digest:
+        wanted, size = wanted_of(record, part), part.page
+        if not self._follow or size is None or part.cuts is None or not wanted.digest:
             return wanted, wanted.layers
         name = FULL + wanted.digest[:20]
         self._whole[name] = run.path, record.unit_id

@@ -121,7 +121,7 @@ class Forgetful(ReadTheSign):
 
 
 class BlankPage(UnitPage):
-    def part(self, record: Any) -> Part:
+    def part(self, record: Any, calls: Any) -> Part:
         return Part(heads=record.detail["no such thing"])
 
 

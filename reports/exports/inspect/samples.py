@@ -57,7 +57,8 @@ class Sampler:
         if record.error is not None:
             record = replace(record, error=without_places(record.error))
             error = replace(error, detail=without_places(error.detail))
-        part, talk = part_of(self.page, record), Talk.of(record, calls, self.show, self.model)
+        part = part_of(self.page, record, calls)
+        talk = Talk.of(record, calls, self.show, self.model)
         for place, message in enumerate(talk.messages):
             message.id = self.new_id(record.unit_id, record.repeat, place)
         seconds = sum(call.reply.latency_s for call in calls if not call.from_cache) or None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import hypot
 from typing import Any
 
-from harness.runs import Run, Unit
+from harness.runs import CallRecord, Run, Unit
 from parsers import Status
 from parsers.grounding import EDGES, GroundingDetail, Point, Target
 from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
@@ -123,7 +123,7 @@ class GroundingPage(UnitPage):
             return str(said.status) if said else None
         return f"{said.point[0]:,.1f}, {said.point[1]:,.1f}"
 
-    def part(self, record: GroundingRecord) -> Part:
+    def part(self, record: GroundingRecord, calls: Sequence[CallRecord]) -> Part:
         """Return the marks on the picture, and the point against the target."""
         detail, said = record.detail, record.prediction
         point = said.point if said else None
@@ -140,19 +140,21 @@ class GroundingPage(UnitPage):
                 if value is not None and name not in BESIDE
             ],
             actual=True,
+            cuts=_cuts(record),
         )
 
-    def cuts(self, record: GroundingRecord) -> Sequence[Window]:
-        """One cut around target and point, or one around each where they are far apart."""
-        gold, point = record.detail.gold, record.prediction and record.prediction.point
-        about = [] if gold.kind == "absent" else [gold.bounds]
-        about += [(*point, *point)] if point else []
-        if len(about) == 2:
-            (a, b, c, d), (e, f, g, h) = about
-            both = min(a, e), min(b, f), max(c, g), max(d, h)
-            if max(both[2] - both[0], both[3] - both[1]) + 2 * MARGIN <= LARGEST:
-                about = [both]
-        return [_window(edges, record.detail.size) for edges in about]
+
+def _cuts(record: GroundingRecord) -> list[Window]:
+    """Return one cut around target and point, or one around each where they are far apart."""
+    gold, point = record.detail.gold, record.prediction and record.prediction.point
+    about = [] if gold.kind == "absent" else [gold.bounds]
+    about += [(*point, *point)] if point else []
+    if len(about) == 2:
+        (a, b, c, d), (e, f, g, h) = about
+        both = min(a, e), min(b, f), max(c, g), max(d, h)
+        if max(both[2] - both[0], both[3] - both[1]) + 2 * MARGIN <= LARGEST:
+            about = [both]
+    return [_window(edges, record.detail.size) for edges in about]
 
 
 def _window(edges: tuple[float, float, float, float], size: tuple[int, int]) -> Window:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from harness.runs import Run, Unit
+from harness.runs import CallRecord, Run, Unit
 from parsers.question import LETTERS, Asked, QuestionDetail, text_of
 from parsers.question.metrics import METRICS
 from reports.kind import KindReports
@@ -25,7 +25,7 @@ class QuestionPage(UnitPage):
         text = text_of(said)
         return str(said.status) if text is None else _worded(text, record.detail.asked)
 
-    def part(self, record: Unit[QuestionDetail]) -> Part:
+    def part(self, record: Unit[QuestionDetail], calls: Sequence[CallRecord]) -> Part:
         """Return the right answers against what was said, and the scores that there are."""
         asked, gold = record.detail.asked, record.detail.gold
         right = [_worded(one, asked) for one in gold.answers]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from harness.runs import Run, Unit
+from harness.runs import CallRecord, Run, Unit
 from parsers import Status
 from parsers.actions import Action
 from parsers.screen import OPPOSITE, Answers, ScreenDetail, parts, text_of, told
@@ -114,7 +114,7 @@ class ScreenPage(UnitPage):
             return str(said.status) if said else None
         return told(said.action)
 
-    def part(self, record: ScreenRecord) -> Part:
+    def part(self, record: ScreenRecord, calls: Sequence[CallRecord]) -> Part:
         """Return the marks on the picture, and the answer against the recorded action."""
         detail, said = record.detail, record.prediction
         action, sentence = detail.gold.action, detail.asked.instruction

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
-from harness.runs import StepUnit
-from parsers import Declaration
+from harness.runs import CallRecord, StepUnit
 from parsers.records import Choice
-from reports.view.parts import LONGEST, Cell, Drawn, Fact, Item, Line, Listed, Part, Score, UnitPage
+from reports.view.parts import (
+    LONGEST,
+    Cell,
+    Drawn,
+    Fact,
+    Item,
+    Line,
+    Listed,
+    Part,
+    Score,
+    UnitPage,
+    label,
+    parent,
+)
+
+
+def _target(record: StepUnit) -> str:
+    return next((choice.text[:LONGEST] for choice in record.detail.right), "")
 
 
 class StepPage(UnitPage):
@@ -20,35 +37,25 @@ class StepPage(UnitPage):
     searched = "task, element, site, id"
     same = "chose the same element"
     card = ("op", "target")
-
-    def facts(self, declared: Declaration) -> Sequence[Fact]:
-        return (
-            Fact("site", "Site", "Site", early=True, heading="value"),
-            Fact("domain", heading="value"),
-            Fact("turn", "No.", "Turn number", early=True, heading="named"),
-            Fact("op", "Action", "Operation", tail="value"),
-            Fact("value", word=False),
-            Fact("target", "Target", word=False, code=True),
-        )
-
-    def values(self, record: StepUnit, declared: Declaration) -> Mapping[str, str | None]:
-        gold = record.detail.gold
-        return {
-            "site": record.parents["website"],
-            "domain": record.labels["domain"],
-            "turn": record.labels.get("turn"),
-            "op": gold.operation,
-            "value": gold.value[:LONGEST],
-            "target": next((choice.text[:LONGEST] for choice in record.detail.right), ""),
-        }
-
-    def order(self, record: StepUnit) -> int:
-        return int(record.labels.get("turn", 0))
+    facts = (
+        Fact("site", "Site", "Site", early=True, heading="value", value=parent("website")),
+        Fact("domain", heading="value", value=label("domain")),
+        Fact(
+            *("turn", "No.", "Turn number"),
+            early=True,
+            heading="named",
+            value=label("turn"),
+            orders=True,
+        ),
+        Fact("op", "Action", "Operation", tail="value", value=attrgetter("detail.gold.operation")),
+        Fact("value", word=False, value=lambda record: record.detail.gold.value[:LONGEST]),
+        Fact("target", "Target", word=False, code=True, value=_target),
+    )
 
     def answer(self, record: StepUnit) -> str | None:
         return chosen_element(record)
 
-    def part(self, record: StepUnit) -> Part:
+    def part(self, record: StepUnit, calls: Sequence[CallRecord]) -> Part:
         detail = record.detail
         chosen = chosen_element(record)
         return Part(

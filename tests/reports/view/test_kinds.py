@@ -105,7 +105,7 @@ def test_every_benchmark_is_told_in_its_own_terms(tmp_path: Path) -> None:
 
 def test_a_kind_brings_its_part_as_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class SignPage(UnitPage):
-        def part(self, record: Unit[Any]) -> Part:
+        def part(self, record: Unit[Any], calls: Any) -> Part:
             box = tuple(map(float, record.detail["box"]))
             items = [Item(record.detail["asked"], "A", target=True)]
             drawn = [Drawn("target", box, "sign")]  # type: ignore[arg-type]
