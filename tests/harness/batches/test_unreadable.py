@@ -39,7 +39,7 @@ def server() -> Iterator[WireServer]:
 
 def run(server: WireServer, provider: Provider, *more: str) -> Called:
     """One session of a run whose calls cost money."""
-    names = [name.partition(":")[2] for name in MODELS.values()]
+    names = {name.partition(":")[2] for name in MODELS.values()}
     Path("prices.toml").write_text("".join(f'["{n}"]\ninput=10\noutput=10\n' for n in names))
     model = ("--model", MODELS[provider], "--base-url", server.base_url(provider))
     rest = ("--workers", "1", "--progress", "off", "--no-cache", "--details", "--yes")
