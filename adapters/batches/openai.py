@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from adapters.batches.contract import Deferring, Fields, PackLimits, RemoteBatch
+from adapters.batches.contract import Fields, PackLimits, RemoteBatch
 from adapters.batches.hosted import UPLOAD_S, HostedBatches, checked_id, is_id, moment
 from adapters.checks import read_json
 from adapters.contract import FaultKind
@@ -35,12 +35,15 @@ class _Response(msgspec.Struct):
 class _Line(msgspec.Struct):
     custom_id: str
     response: _Response | None = None
-    # An object of OpenAI's and of vLLM's, or a text.
+    # An object, or a text.
     error: object = None
 
 
-class ChatLines(Deferring):
-    """Lines in the form of OpenAI's batches, which vLLM reads, too."""
+class OpenAIBatches(HostedBatches):
+    """One model in OpenAI's batches, by an `AsyncOpenAI`."""
+
+    limits = LIMITS
+    address = "/batches/"
 
     def _wrapped(self, id: bytes, body: bytes) -> bytes:
         head = b'{"custom_id":"%b","method":"POST","url":"%b","body":%b}'
@@ -57,15 +60,8 @@ class ChatLines(Deferring):
             return response.body, {"x-request-id": response.request_id or ""}
         if not 400 <= response.status_code < 600:
             raise ValueError(f"the status {response.status_code}")
-        # vLLM leaves the body empty and puts the error next to it.
+        # Some servers leave the body empty and put the error next to it.
         return self._adapter.failed(response.status_code, _inner(response.body or said.error))
-
-
-class OpenAIBatches(ChatLines, HostedBatches):
-    """One model in OpenAI's batches, by an `AsyncOpenAI`."""
-
-    limits = LIMITS
-    address = "/batches/"
 
     async def upload(self, token: str, path: Path) -> str:
         name = f"{token}.jsonl"

@@ -23,7 +23,6 @@ from harness.planning.model import open_model
 from harness.planning.plan import Plan
 from harness.printing import printable
 from harness.runs import RunDirectory, open_run
-from harness.runs.batches import PACKS
 from harness.runs.files import CALLS, read_records
 from harness.runs.finding import settings_of
 from harness.runs.on_record import CallHead
@@ -55,12 +54,10 @@ def open_batches(
     log, spools = BatchLog.open(directory.path), "batch" in plan.settings.tier
     if not spools and not log.live:
         return None
-    deferring = deferring_of(plan.model.adapter, plan.model.info.name, directory.path / PACKS)
+    deferring = deferring_of(plan.model.adapter, plan.model.info.name)
     heads = read_records(directory.path / CALLS, CallHead) if log.live else ()
     recorded = {head.id for head in heads}
     first = max((case.cost or 0.0 for case in preflight_calls(plan)), default=0.0)
-    if not deferring.preflights:
-        ready, first = _nothing, 0.0
     spool = Spool(deferring, log, pictures, spools, recorded, ready, first)
     queued = plan.settings.queue_tokens or deferring.limits.queued_tokens
     return Passes(plan, directory, spool, Remote(spool, say, queued), say)
@@ -113,9 +110,6 @@ class Passes:
             await remote.send()
             if not log.at("open") and spool.full is not None:
                 raise spool.full
-            for pack in log.live:
-                if to_do := spool.deferring.told(log.file(pack.n, "requests")):
-                    self.say(to_do)
             if not log.live or not self.plan.settings.wait:
                 if log.live and not log.at("open"):
                     raise Stopped(f"not sent yet: {open_run(self.directory.path).waiting}")
@@ -187,7 +181,7 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
     model = open_model(settings_of(run)).loaded()
     with RunDirectory.start(path, run.manifest) as directory:
         log = BatchLog.open(path)
-        deferring = deferring_of(model.adapter, model.info.name, path / PACKS)
+        deferring = deferring_of(model.adapter, model.info.name)
         spool = Spool(deferring, log, PictureStore(), False, (), _nothing)
         spool.begin(Budget(None, directory.spent), UNPRICED)
         remote = Remote(spool, say)

@@ -159,8 +159,7 @@ class Remote:
                 self._is_given_up(pack, fault)
             raise
         self._created(pack, batch)
-        if self.deferring.told(path) is None:
-            self.log.remove(pack.n, "requests")
+        self.log.remove(pack.n, "requests")
 
     def _created(self, pack: Pack, batch: RemoteBatch, found: bool = False) -> None:
         # Whether it has ended, and how, its next look says.
@@ -241,7 +240,6 @@ class Remote:
         `Gone` is raised, and it is cancelled.
         """
         known: RemoteBatch | None = None
-        is_asked = self.deferring.told(self.log.file(pack.n, "requests")) is None
         ends = batch.expires_at or (pack.created_at or time.time()) + LIFE_S
 
         async def look() -> RemoteBatch:
@@ -249,7 +247,7 @@ class Remote:
             known = now = await self.deferring.poll(batch.id)
             if now.unread:
                 raise Fault("malformed", f"{' and '.join(now.unread)} cannot be read")
-            if is_asked and not now.ended and time.time() > ends + OVERDUE_S:
+            if not now.ended and time.time() > ends + OVERDUE_S:
                 raise Fault("malformed", f"it is '{now.status}' long after it should have ended")
             return replace(now, expires_at=now.expires_at or batch.expires_at)
 
