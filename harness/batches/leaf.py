@@ -85,9 +85,7 @@ def estimate(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> list[str]:
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "--cancel", is_flag=True, help="End the batches, and fetch what they have answered by then."
-)
+@click.option("--cancel", is_flag=True, help="Have the provider end them.")
 def batches(run: Path, cancel: bool) -> int:
     """Show which batches of RUN a provider has, as far as is known here.
 

@@ -45,14 +45,12 @@ class Remote:
     notice: called with a line that the user should see.
     queued_tokens: the most prompt tokens in open batches; None: not limited so.
     sleep: waits; raises `Stopped` when the session is to end.
-    failed: why a batch could not be looked at in the last round, None if all could.
     """
 
     spool: Spool
     notice: Callable[[str], None]
     queued_tokens: int | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    failed: Fault | None = None
 
     def __post_init__(self) -> None:
         self.log, self.deferring = self.spool.log, self.spool.deferring
@@ -62,7 +60,7 @@ class Remote:
 
         Returns whether there was news. Raises `Fatal`, `RunError`.
         """
-        came, self.failed = False, None
+        came = False
         for pack in self.log.at("open", "fetched"):
             # A session that is to end does not look at all the others first.
             await self.sleep(0)
@@ -75,7 +73,6 @@ class Remote:
                 if pack.stage == "open" and pack.batch is not None:
                     came |= await self._look_at(pack, pack.batch)
             except Fault as fault:
-                self.failed = fault
                 self._tell(pack, f"{fault}; it is looked at again later")
         return came
 
