@@ -47,7 +47,8 @@ def planned(plan: Plan) -> Deferring:
 
 
 def heading(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
-    """Say how long batches take, by the calls of a dialogue."""
+    """Say how long batches take, by the calls of a dialogue. Raises as `planned`."""
+    planned(plan)
     waves = 1 + max((call.turn for call in calls), default=0)
     waits = f"{counted(waves, 'wave')}, up to {WAVE_HOURS} h each"
     line = f"{'batches:':<9} {waits}, as far as the first step shows"
