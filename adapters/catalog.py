@@ -53,11 +53,6 @@ ADAPTERS.add(
     plain=("gemini-",),
 )
 ADAPTERS.add(
-    "file",
-    "adapters.vllm.file:file",
-    "any model, in files for `vllm run-batch`, with --tier batch (file:Qwen/Qwen3-VL-8B-Instruct)",
-)
-ADAPTERS.add(
     "scripted",
     "adapters.scripted:scripted",
     "replies from a file or a Python function, for tests and demonstrations (scripted:FILE)",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from adapters import chat_answers
@@ -85,7 +84,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         super().__init__(info, endpoint, timeout_s=timeout_s, options=self._extra, ends=ends)
         self._detail = detail
 
-    def deferring(self, folder: Path) -> Any:
+    def deferring(self) -> Any:
         """Return the way to send requests in batches."""
         return load("adapters.batches.openai:OpenAIBatches")(self, self.client)
 

@@ -14,7 +14,6 @@ from binascii import b2a_base64
 from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adapters import prices
@@ -161,7 +160,7 @@ class GoogleAdapter(ApiAdapter):
             ),
         )
 
-    def deferring(self, folder: Path) -> Any:
+    def deferring(self) -> Any:
         """Return the way to send requests in batches."""
         made = load("adapters.batches.google:GoogleBatches")
         return made(self, self._endpoint, lambda: self.client)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -74,7 +73,7 @@ class ResponsesWire(ChatAdapter):
     limit = "max_output_tokens"
     path = "/responses"
 
-    def deferring(self, folder: Path) -> Any:
+    def deferring(self) -> Any:
         raise Fatal(
             f"{self._info.name} is not asked in batches over the Responses wire: leave out "
             "--tier batch or --adapter-option wire=responses"

@@ -119,14 +119,12 @@ def list_steps(**_: Any) -> int:
 @data.command(short_help="Rewrite parquet files with small row groups.")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--rows-per-group", type=click.IntRange(min=1), default=None, help="Default: 20.")
-def repack(source: Path, target: Path, rows_per_group: int | None) -> int:
-    """Rewrite parquet files with small row groups: SOURCE and TARGET are files or folders."""
-    from harness.parquet_writing import ROWS_PER_GROUP
+def repack(source: Path, target: Path) -> int:
+    """Rewrite parquet files with row groups of 20 rows: SOURCE, or all in it, into a folder."""
     from harness.parquet_writing import repack as rewrite
 
-    rows = rows_per_group or ROWS_PER_GROUP
-    rewrite(source, target, rows_per_group=rows, on_progress=lambda done: say(str(done)))
+    for line in rewrite(source, target):
+        say(line)
     return 0
 
 

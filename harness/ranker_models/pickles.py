@@ -20,8 +20,9 @@ from typing import Any, NoReturn
 
 from adapters.input_files import open_file
 from harness.errors import DataError
+from harness.parquet_writing import check_new
 from harness.rankers import PUBLISHED
-from harness.rankers.files import Entry, table_writer
+from harness.rankers.files import Entry, write_ranks
 
 _ALLOWED = {"collections.defaultdict": collections.defaultdict, "builtins.dict": dict}
 _PARTS = ("scores", "ranks")
@@ -85,27 +86,31 @@ def convert(
     not a pickle or not of this shape, or `out` exists or cannot be written. Returns the numbers of
     steps and candidates, and which of `scores` and `ranks` the pickle has.
     """
-    if out.exists() and not overwrite:
-        raise DataError(f"{out} exists; name another file or pass --overwrite")
+    check_new(out, overwrite=overwrite)
     parts = _load(path)
     size, count = path.stat().st_size, 0
     ranks, scores = parts.get("ranks", {}), parts.get("scores", {})
-    settings = {"ranker": ranker, "file": path.name, "parts": sorted(parts)}
-    with table_writer(out, settings, overwrite=overwrite) as table:
+
+    def entries() -> Iterator[Entry]:
+        nonlocal count
         for step_id in dict.fromkeys([*ranks, *scores]):
             where = f"{path}, step {_shown(step_id)}"
             if type(step_id) is not str or not _text(step_id):
                 raise DataError(f"{where}: the name of a step must be text")
             # Popped to free the memory of what is written.
             of_step = [_numbers(part.pop(step_id, None), where) for part in (ranks, scores)]
-            table.add(entry := _entry(step_id, of_step[0], of_step[1], where))
+            entry = _entry(step_id, of_step[0], of_step[1], where)
             count += len(entry.ids)
             # A few bytes can mean any number of candidates by referring to one dict many times.
             if count > size:
                 raise DataError(
                     f"{path} repeats its parts: {size} bytes cannot hold so many candidates"
                 )
-    return table.count, count, sorted(parts)
+            yield entry
+
+    settings = {"ranker": ranker, "file": path.name, "parts": sorted(parts)}
+    steps = write_ranks(out, settings, entries(), overwrite=overwrite)
+    return steps, count, sorted(parts)
 
 
 def _load(path: Path) -> dict[str, dict[Any, Any]]:

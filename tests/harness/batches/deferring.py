@@ -100,8 +100,6 @@ def _result(line: dict[str, Any]) -> dict[str, Any]:
 class Nightly:
     """The adapter; it can be asked at once, too."""
 
-    preflights = True
-
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
         self.info = AdapterInfo(
@@ -131,7 +129,7 @@ class Nightly:
     async def close(self) -> None:
         return None
 
-    def deferring(self, folder: Path) -> Nightly:
+    def deferring(self) -> Nightly:
         return self
 
     async def line(self, id: str, request: Request, pictures: PictureSource) -> Line:
@@ -210,9 +208,6 @@ class Nightly:
 
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
         self.provider.uploads.pop(uploaded, None)
-
-    def told(self, path: Path) -> str | None:
-        return None
 
 
 def _reply(text: str, tokens: int, finish: Finish = Finish.STOP) -> Reply:

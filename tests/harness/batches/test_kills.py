@@ -337,7 +337,6 @@ def test_cancelling_where_nobody_answers_is_one_line_and_may_be_repeated(
     assert (refused.code, len(refused.err.splitlines())) == (2, 1), refused.err
     assert "give the same command again later" in refused.err
     server.batches.switches.down = False
-    monkeypatch.setattr("harness.batches.passes.FIRST_LOOK_S", 0.001)
     assert call("batches", "run", "--cancel").code in (0, WAITING)
     to_the_end(arguments(server))
 
