@@ -24,7 +24,6 @@ from reports.comparison.command import compare
 from reports.comparison.compare import compare_runs
 from reports.frames.runs import runs_frame
 from reports.frames.steps import steps_frame
-from reports.frames.tasks import tasks_frame
 from reports.frames.units import KindColumns, unit_column
 from reports.keys import Key, banded
 from reports.kind import REPORTS, KindReports
@@ -132,9 +131,6 @@ def test_frames_have_what_is_declared(tmp_path: Path, complete: bool) -> None:
     assert frame["application"].tolist() == ["app0"] * 3 + ["app1"] * 3
     assert frame["inside"].tolist() == [True, True, False, False, False, False]
     assert frame["nearness"].dropna().tolist() == [1.0, 1.0, 0.5, 0.0, 0.0]
-    screens = tasks_frame(run)
-    assert screens["screen"].tolist() == ["s0", "s1"]
-    assert screens["nearness"].tolist() == pytest.approx([2.5 / 3, 0.0])
     (row,) = runs_frame(run).to_dict("records")
     assert (row["screens"], row["targets"], row["nearness"]) == (2, 6, pytest.approx(0.3125))
     assert row["all_inside"] == 0.0
