@@ -33,7 +33,7 @@ from harness.benchmarks.grounding.sets import (
     PICTURE,
     Convention,
     GroundingSet,
-    Row,
+    Instruction,
     Size,
     declaration,
     points_of,
@@ -126,7 +126,7 @@ class GroundingItems(GroundingSet):
         absent = any(unit.detail.gold.kind == "absent" for unit in opened.entries)
         return replace(opened, declared=_declared(schema, absent=absent), origin=origin)
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+    def rows(self, folder: Folder, split: str) -> Iterator[Instruction]:
         schema = _schema(folder.root / SCHEMA)
         folder.files(SCHEMA, "the schema")
         folder.files(ITEMS, "a line per item")
@@ -149,7 +149,7 @@ class _HubItems(GroundingItems):
         pictures = ParquetPictures("image")
         return Folder(self.copy.files[0].path.parent, self.copy.origin, (), parquet=pictures)
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+    def rows(self, folder: Folder, split: str) -> Iterator[Instruction]:
         (file,) = (file for file in self.copy.files if file.split == split)
         folder.used[file.name] = file
         return _copied_rows(file, folder, self.schema)
@@ -192,7 +192,7 @@ def _labels(schema: _Schema) -> list[str]:
     return [*schema.groups, *filter(None, [cluster])]
 
 
-def _copied_rows(file: DataFile, folder: Folder, schema: _Schema) -> Iterator[Row]:
+def _copied_rows(file: DataFile, folder: Folder, schema: _Schema) -> Iterator[Instruction]:
     for number, row in enumerate(table_rows(folder, file), start=1):
         where, picture, size, record = row
         given = {name: value for name, value in record.items() if value is not None}
@@ -240,10 +240,10 @@ def _declared(schema: _Schema, *, absent: bool) -> Declaration:
 
 def _row(
     one: _Stored, where: str, folder: Folder, schema: _Schema, size: Size | None = None
-) -> Row:
+) -> Instruction:
     cluster = "" if schema.cluster == "picture" else schema.cluster
     check_labels(_labels(schema), SCHEMA, one.labels, f"{folder.root}/{where}: {one.id}")
-    return Row(
+    return Instruction(
         where=where,
         unit_id=one.id,
         picture=one.image,
@@ -306,7 +306,7 @@ class GroundingSample(GroundingSet):
         refuse_data(self.name, data)
         return _Windows(WINDOWS, {"origin": "package"})
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+    def rows(self, folder: Folder, split: str) -> Iterator[Instruction]:
         assert isinstance(folder, _Windows)
         screenshots = Screenshots(split.removesuffix(REFINED))
         folder.used[screenshots.file.name] = screenshots.file

@@ -23,7 +23,7 @@ from adapters.decoding import convert_to, decode_json
 from harness.benchmarks.folders import Folder, decoded, decoded_text
 from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen.aitw import Touched
-from harness.benchmarks.screen.sets import Row
+from harness.benchmarks.screen.sets import ScreenStep
 from harness.benchmarks.screen.tfrecords import chunks, example, fields, records, signed
 from harness.data_files import DataFile
 from harness.errors import DataError, UserError
@@ -70,7 +70,7 @@ class Converted(Touched, frozen=True, kw_only=True):
     low_instruction: str = ""
 
 
-def rows(folder: Folder) -> Iterator[Row]:
+def rows(folder: Folder) -> Iterator[ScreenStep]:
     """Yield the steps of the compact file or of the authors' conversion. Raises `DataError`."""
     if not any(folder.root.glob(CONVERTED)) or (folder.root / COMPACT).is_file():
         yield from _compact(folder)
@@ -79,7 +79,7 @@ def rows(folder: Folder) -> Iterator[Row]:
         yield _converted(folder, file, step)
 
 
-def _compact(folder: Folder) -> Iterator[Row]:
+def _compact(folder: Folder) -> Iterator[ScreenStep]:
     what = (
         "the steps of AgentCPM-GUI: make it from the TFRecords (docs/screen-steps.md); the gold of "
         "the test ids does not hold its 137 validation episodes"
@@ -93,7 +93,7 @@ def _compact(folder: Folder) -> Iterator[Row]:
         yield made._replace(size=one.size)
 
 
-def _converted(folder: Folder, file: DataFile, step: Converted) -> Row:
+def _converted(folder: Folder, file: DataFile, step: Converted) -> ScreenStep:
     where, size = f"{file.name}, step {step.step_id}", (step.image_width, step.image_height)
     with reading(f"{folder.root}/{where}"):
         action = _converted_action(step, size)
@@ -132,9 +132,9 @@ def row(
     instruction: str,
     action: Action,
     boxes: Sequence[Edges],
-) -> Row:
+) -> ScreenStep:
     """Return a step of AndroidControl, with boxes of the accessibility tree."""
-    return Row(
+    return ScreenStep(
         where=where,
         episode=str(episode),
         step=step,
