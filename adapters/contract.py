@@ -281,7 +281,7 @@ class Adapter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class AskingSession:
     """The session that asks a model. Its functions are called in the running event loop."""
 
     folder: Path
@@ -295,7 +295,7 @@ class Session:
 class Participant:
     """A model that takes part in the session that asks it. Every method does nothing."""
 
-    async def open(self, session: Session) -> None:
+    async def open(self, session: AskingSession) -> None:
         """Get ready for the first call, or return early after `interrupt`. Raises `Fatal`."""
 
     def interrupt(self, reason: str) -> None:
@@ -303,7 +303,7 @@ class Participant:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class UnloadedModel:
     """A model that is described but not loaded yet."""
 
     info: AdapterInfo
@@ -313,7 +313,7 @@ class Described:
 
 
 @runtime_checkable
-class Listing(Protocol):
+class ModelLister(Protocol):
     """A model behind a server that may say which one it serves."""
 
     async def listed(self) -> Mapping[str, str]:

@@ -27,7 +27,7 @@ from harness.runs import open_run
 from harness.settings import Settings
 from reports.view.parts import UnitPage
 from reports.view.pictures import wanted_of, write_files
-from reports.view.write import Page
+from reports.view.write import RunsPage
 
 LEAST_SHARE = 0.75
 WHOLE = 6_418
@@ -35,7 +35,7 @@ WHOLE = 6_418
 
 def seconds_of_page(run: Path, out: Path, *, pictures: bool) -> float:
     start = time.perf_counter()
-    Page([run], out, pictures=pictures).write()
+    RunsPage([run], out, pictures=pictures).write()
     return time.perf_counter() - start
 
 

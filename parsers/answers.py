@@ -17,7 +17,7 @@ from parsers.operations import OperationReading, mentions_operation, operation_i
 from parsers.option_text import is_letter, letters_for
 from parsers.plans import choose_answer
 from parsers.records import Answer, Operation, Status
-from parsers.reply_text import Nothing, Reply, Source, open_reply, refuses
+from parsers.reply_text import Nothing, ReplyText, Source, open_reply, refuses
 from parsers.values import ValueStyle, clean_value, is_missing, said_value, written_value
 
 
@@ -159,7 +159,7 @@ def _best(blocks: Sequence[Block]) -> Block | None:
 
 
 def _from_prose(
-    reply: Reply,
+    reply: ReplyText,
     block: Block | None,
     named: Callable[[str], ElementReading],
     flags: set[str],

@@ -21,7 +21,7 @@ from reports.view.points import page_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DataGone", "Shown", "as_jpeg", "as_png", "boxes_on_screenshot"]
+__all__ = ["DataGone", "NotebookPicture", "as_jpeg", "as_png", "boxes_on_screenshot"]
 
 WIDTH, HEIGHT = 820, 620
 """Largest size of a drawn screenshot, in pixels."""
@@ -35,7 +35,7 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class NotebookPicture:
     """An encoded picture that a notebook displays.
 
     data: the encoded picture.
@@ -49,18 +49,18 @@ class Shown:
         return {self.mime: self.data}
 
 
-def as_jpeg(image: Image.Image) -> Shown:
+def as_jpeg(image: Image.Image) -> NotebookPicture:
     """Encode an image as JPEG, which keeps screenshots small."""
     buffer = io.BytesIO()
     image.convert("RGB").save(buffer, "JPEG", quality=70, optimize=True)
-    return Shown(buffer.getvalue(), "image/jpeg")
+    return NotebookPicture(buffer.getvalue(), "image/jpeg")
 
 
-def as_png(figure: Figure) -> Shown:
+def as_png(figure: Figure) -> NotebookPicture:
     """Encode a matplotlib figure as PNG; needs no display."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=90)
-    return Shown(buffer.getvalue(), "image/png")
+    return NotebookPicture(buffer.getvalue(), "image/png")
 
 
 def boxes_on_screenshot(run: Run, unit_id: str, repeat: int = 0) -> Image.Image:

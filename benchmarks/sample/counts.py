@@ -16,9 +16,10 @@ from statistics import median
 
 from lxml import html
 
-from harness.live.nodes import Box, Node, Text, find
+from harness.live.nodes import Node, TextNode, find
 from harness.live.snapshot import is_candidate
 from harness.recording.columns import ActedElement, StepRow, description, labels_of
+from parsers.records import Box
 
 _NOWHERE = Box(0, 0, 0, 0)
 _WORD = re.compile(r"\w+")
@@ -151,4 +152,4 @@ def _node(element: html.HtmlElement, boxes: Mapping[str, Box], parent: Node | No
 
 def _add_text(node: Node, text: str | None) -> None:
     if text and text.strip():
-        node.children.append(Text("", text, node))
+        node.children.append(TextNode("", text, node))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index
+from harness.benchmarks.index import NarrowRow, StoredStep, TableLayout, build_index
 from harness.benchmarks.recorded import StepDataset, decode_operation, recorded_row, whole
 from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.data_files import DataFile, local_files
@@ -71,7 +71,7 @@ class Mind2WebLayout(TableLayout):
         picture = screenshot_column(file)
         return [picture if name == "screenshot" else name for name in self.required]
 
-    def key(self, record: Record, where: str) -> Key:
+    def key(self, record: Record, where: str) -> NarrowRow:
         for name in ("annotation_id", "action_uid"):
             if not record[name]:
                 raise DataError(f"{where}: column '{name}' is empty")
@@ -82,7 +82,7 @@ class Mind2WebLayout(TableLayout):
                 raise DataError(f"{where}: column 'target_action_index' is empty")
         else:
             index, hints = None, _hints(record, where)
-        return Key(
+        return NarrowRow(
             task_id=record["annotation_id"],
             action_uid=record["action_uid"],
             index=index,

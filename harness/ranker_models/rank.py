@@ -26,7 +26,7 @@ from harness.errors import DataError, UserError
 from harness.planning.data import open_data
 from harness.printing import say
 from harness.rankers import ByScore, open_ranks
-from harness.rankers.files import Entry, table_writer
+from harness.rankers.files import RankedStep, table_writer
 from harness.runs.files import append_lines, cut_torn, read_lines
 from harness.settings import allow_code
 from harness.tables import counted
@@ -105,7 +105,7 @@ def rank_benchmark(dataset: StepDataset, ranker: str, out: Path, *, overwrite: b
             for step in dataset.entries:
                 file.seek(places[step.unit_id])
                 _, ids, scores = json.loads(file.readline())
-                table.add(Entry(step.unit_id, ids, range(len(ids)), scores))
+                table.add(RankedStep(step.unit_id, ids, range(len(ids)), scores))
         partial.unlink()
     return known
 

@@ -23,7 +23,7 @@ from harness.benchmarks.recorded import decode_operation
 from harness.errors import DataError
 from harness.parquet_writing import ROWS_PER_GROUP, parquet_writer
 from harness.rankers import PUBLISHED
-from harness.rankers.files import Entry, table_writer
+from harness.rankers.files import RankedStep, table_writer
 
 _COLUMNS = (
     *("action_uid", "raw_html", "cleaned_html", "operation", "pos_candidates", "neg_candidates"),
@@ -149,7 +149,7 @@ def _candidate(stored: _Candidate) -> str:
     return json.dumps(kept, ensure_ascii=False)
 
 
-def _entry(step_id: str, query: _Query, where: str) -> Entry | None:
+def _entry(step_id: str, query: _Query, where: str) -> RankedStep | None:
     """Return the candidates by rank; None if they have no ranks."""
     known = {str(c.backend_node_id): c for c in (*query.pos_candidates, *query.neg_candidates)}
     if all(c.rank is None for c in known.values()):
@@ -162,4 +162,4 @@ def _entry(step_id: str, query: _Query, where: str) -> Entry | None:
     ids = sorted(ranks, key=lambda node_id: ranks[node_id])
     scores = [score for node_id in ids if (score := known[node_id].score) is not None]
     whole = len(scores) == len(ids)
-    return Entry(step_id, ids, [ranks[node_id] for node_id in ids], scores if whole else None)
+    return RankedStep(step_id, ids, [ranks[node_id] for node_id in ids], scores if whole else None)

@@ -208,7 +208,7 @@ _VALUES_PER_CHECK = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RankedStep:
     """A row of the table: a step's candidates, best first, with their ranks, scores or both."""
 
     step_id: str
@@ -245,14 +245,14 @@ class RankTable(StoredRanks):
         """Return the steps in file order."""
         return tuple(self._places)
 
-    def entry(self, step_id: str) -> Entry:
+    def entry(self, step_id: str) -> RankedStep:
         """Read the row of a step. Raises `KeyError`, or `DataError` for a damaged row."""
         group, offset = self._places[step_id]
         record: dict[str, Any] = self._group(group).slice(offset, 1).to_pylist()[0]
         for name in ("ranks", "scores"):
             if record.get(name) is not None and len(record[name]) != len(record["ids"]):
                 raise DataError(f"{self.path}, step {step_id}: {name} and ids differ in length")
-        return Entry(step_id, record["ids"], record.get("ranks"), record.get("scores"))
+        return RankedStep(step_id, record["ids"], record.get("ranks"), record.get("scores"))
 
     def values(self, step_id: str) -> Mapping[str, float]:
         entry = self.entry(step_id)
@@ -270,10 +270,10 @@ class TableWriter:
 
     def __init__(self, writer: Any, schema: pa.Schema, steps_per_group: int) -> None:
         self._writer, self._schema, self._per_group = writer, schema, steps_per_group
-        self._pending: list[Entry] = []
+        self._pending: list[RankedStep] = []
         self.count = 0
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: RankedStep) -> None:
         """Add a step."""
         self._pending.append(entry)
         self.count += 1

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from harness.live.clean import clean
 from harness.live.nodes import Node
 from harness.live.snapshot import attributes_json, is_candidate
+from parsers.records import Box
 
 Op = Literal["CLICK", "TYPE", "SELECT", "HOVER", "ENTER"]
 
@@ -55,8 +56,18 @@ def positives(target: ActedElement) -> list[Node]:
     return [
         node
         for node in target.top.elements()
-        if is_candidate(node) and (node in always or target.top.box.holds(node.box))
+        if is_candidate(node) and (node in always or _encloses(target.top.box, node.box))
     ]
+
+
+def _encloses(outer: Box, inner: Box, slack: float = 1.0) -> bool:
+    """Return True if `inner` lies inside `outer`, within `slack` pixels."""
+    return (
+        inner.x >= outer.x - slack
+        and inner.y >= outer.y - slack
+        and inner.right <= outer.right + slack
+        and inner.bottom <= outer.bottom + slack
+    )
 
 
 def negatives(root: Node, accepted: list[Node]) -> list[Node]:

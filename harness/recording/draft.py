@@ -23,7 +23,7 @@ import msgspec
 
 from adapters.decoding import decode_json
 from harness.errors import UserError
-from harness.live.nodes import Box, Node, find, tree_of
+from harness.live.nodes import Node, find, tree_of
 from harness.recording import columns
 from harness.recording.columns import (
     ActedElement,
@@ -35,6 +35,7 @@ from harness.recording.columns import (
 )
 from harness.recording.masking import Secrets, masked_page
 from harness.recording.pages import PageDescription, html_of
+from parsers.records import Box
 
 UNFINISHED = "unfinished"
 _LARGEST = 256_000_000

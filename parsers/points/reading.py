@@ -15,7 +15,7 @@ from parsers.plans import choose_answer
 from parsers.points.forms import FIRST, POINT_FORMS, Form
 from parsers.points.located import Decline, Located
 from parsers.records import Operation, Status
-from parsers.reply_text import Nothing, Reply, open_reply, refuses
+from parsers.reply_text import Nothing, ReplyText, open_reply, refuses
 from parsers.values import said_value, taken_value
 
 _CLASSES: dict[str, Operation] = {"4": "CLICK", "3": "TYPE", "2": "SELECT"}
@@ -151,7 +151,7 @@ def _says_absent(shadow: str) -> bool:
     return _ABSENT.search(shadow[-_ENOUGH:].replace("\u2019", "'")) is not None
 
 
-def _may_go_on(one: Located, reply: Reply) -> bool:
+def _may_go_on(one: Located, reply: ReplyText) -> bool:
     """Return True if the last number of an answer may be incomplete where the reply was cut off."""
     return one.end >= len(reply.shadow) and reply.shadow[-1:] in ".0123456789"
 

@@ -56,7 +56,7 @@ class Fact(NamedTuple):
     code: bool = False
 
 
-class Drawn(NamedTuple):
+class DrawnBox(NamedTuple):
     """A box on the picture, as (x, y, width, height) in page pixels, in the order of drawing.
 
     Attributes:
@@ -69,14 +69,14 @@ class Drawn(NamedTuple):
     corners: Sequence[tuple[float, float]] = ()
 
 
-class Cell(NamedTuple):
+class ComparedCell(NamedTuple):
     """A cell of the table: text, then code."""
 
     text: str = ""
     code: str = ""
 
 
-class Line(NamedTuple):
+class ComparedLine(NamedTuple):
     """A line of the table that compares the answer with the right one.
 
     Attributes:
@@ -84,11 +84,11 @@ class Line(NamedTuple):
     """
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[ComparedCell, ...]
     right: bool | None = None
 
 
-class Item(NamedTuple):
+class ListItem(NamedTuple):
     """An item of a list.
 
     Attributes:
@@ -115,7 +115,7 @@ class Listed(NamedTuple):
     """
 
     title: str
-    items: Sequence[Item]
+    items: Sequence[ListItem]
     note: str = ""
     empty: str = ""
     early: bool = False
@@ -143,7 +143,7 @@ class Frame(NamedTuple):
     goal: str = ""
     picture: str = ""
     size: tuple[float, float] | None = None
-    boxes: Sequence[Drawn] = ()
+    boxes: Sequence[DrawnBox] = ()
     point: tuple[float, float] | None = None
     mark: str = ""
     to: tuple[float, float] | None = None
@@ -163,7 +163,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class UnitPart:
     """The kind's part of the view of a unit.
 
     Attributes:
@@ -179,18 +179,18 @@ class Part:
     """
 
     page: tuple[int, int] | None = None
-    boxes: Sequence[Drawn] | None = None
+    boxes: Sequence[DrawnBox] | None = None
     point: tuple[float, float] | None = None
     focus: Box | None = None
     actual: bool = False
     heads: tuple[str, ...] = ("answered",)
-    lines: Sequence[Line] = ()
+    lines: Sequence[ComparedLine] = ()
     lists: Sequence[Listed] = ()
     scores: Sequence[Score] | None = None
     raw: Any = None
 
 
-def part_of(page: UnitPage, record: Unit[Any]) -> Part:
+def part_of(page: UnitPage, record: Unit[Any]) -> UnitPart:
     """Return what a kind adds to the page of a unit; an exception of its names the unit."""
     try:
         return page.part(record)
@@ -264,11 +264,11 @@ class UnitPage:
         """Return the frames of a unit that took its time, in order; () for units of one moment."""
         return ()
 
-    def part(self, record: Unit[Any]) -> Part:
+    def part(self, record: Unit[Any]) -> UnitPart:
         """Return the kind's part of the view: by default the action, and the unchanged detail."""
         action = record.prediction.action if record.prediction else None
         point = action.point if action else None
-        return Part(lines=list(action_lines(action)), point=point, raw=record.detail)
+        return UnitPart(lines=list(action_lines(action)), point=point, raw=record.detail)
 
 
 def box_of(edges: tuple[float, float, float, float]) -> Box:
@@ -310,14 +310,17 @@ def average_words(average: Average, declared: Declaration) -> str:
     return f"{average} over {over.get(average, 'groups')}"
 
 
-def action_lines(action: Action | None) -> list[Line]:
+def action_lines(action: Action | None) -> list[ComparedLine]:
     """Return the lines of a table that tell an action, each with one cell."""
     if action is None:
         return []
     point = ", ".join(f"{value:g}" for value in action.point) if action.point else ""
     known = (("action", action.name), ("element", action.element), ("point", point))
-    lines = [Line(name, (Cell(text),)) for name, text in known if text]
-    return lines + [Line(name, (Cell(_value(value)),)) for name, value in action.arguments.items()]
+    lines = [ComparedLine(name, (ComparedCell(text),)) for name, text in known if text]
+    return lines + [
+        ComparedLine(name, (ComparedCell(_value(value)),))
+        for name, value in action.arguments.items()
+    ]
 
 
 def _value(value: Value) -> str:

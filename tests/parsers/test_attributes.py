@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers.attributes import Described, read_described, spell_described
+from parsers.attributes import ElementAttributes, read_described, spell_described
 from parsers.records import OPERATIONS, Operation, Status
 from parsers.reply_text import tidy
 from parsers.values import is_missing
@@ -35,7 +35,9 @@ LINES = "ELEMENT: the search button\nELEMENT TYPE: BUTTON\nELEMENT TEXT: Search\
     ],
 )
 def test_the_lines_as_models_write_them(text: str) -> None:
-    assert read_described(text) == Described(OK, "the search button", "BUTTON", "Search", "CLICK")
+    assert read_described(text) == ElementAttributes(
+        OK, "the search button", "BUTTON", "Search", "CLICK"
+    )
 
 
 def test_of_complete_blocks_in_a_row_the_first_counts() -> None:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from parsers import Answer, Status, read_answer
-from parsers.attributes import Described, read_described
+from parsers.attributes import ElementAttributes, read_described
 from parsers.mindact import read_element, read_first_character, read_reference
 from parsers.points import FORMS, PointAnswer, read_point
 
-Read = Callable[[str], Answer | Described | PointAnswer]
+Read = Callable[[str], Answer | ElementAttributes | PointAnswer]
 READERS: dict[str, Read] = {
     "letters": lambda text: read_answer(text, ["x"] * 9, none_letter=None),
     "description": read_described,

@@ -29,7 +29,7 @@ from harness.dialogue import Asks, Dialogue, Replies
 from harness.errors import UserError
 from harness.page import Brackets
 from harness.protocols.contract import Needs
-from harness.protocols.groups import Group
+from harness.protocols.groups import CandidateGroup
 from harness.protocols.mindact import MindAct
 from harness.protocols.mindact_choice import Reader, lettered, opening, read_choice, spell_choice
 from harness.protocols.mindact_generate import matched_notes, read_written, spell_written
@@ -211,17 +211,19 @@ class MultiTurn(MindAct):
         question = partial(self._question, step, count, self._memory(snippets, count))
         return (yield from self._tournament(step, choices, {}, question))
 
-    def conversation(self, step: Step, group: Group) -> Conversation:
+    def conversation(self, step: Step, group: CandidateGroup) -> Conversation:
         """The question about one group, without a memory."""
         return self._question(step, step.tokens or count_tokens, (), group)
 
-    def read(self, reply: Reply, group: Group) -> Prediction:
+    def read(self, reply: Reply, group: CandidateGroup) -> Prediction:
         """The answer about one group; a winner has an element."""
         if self.generation:
             return read_written(reply, group, self.reader)
         return read_choice(reply, group, self.reader, tuned=self.tuned)
 
-    def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
+    def spell_choice(
+        self, group: CandidateGroup, position: int | None, prediction: Prediction
+    ) -> str:
         """The reply that picks the group's choice at `position`, or none of them."""
         said = position, prediction.operation, prediction.value
         if not self.generation:
@@ -252,7 +254,7 @@ class MultiTurn(MindAct):
         return "generate_" if self.generation else "choice_"
 
     def _question(
-        self, step: Step, count: Count, memory: Sequence[Piece], group: Group
+        self, step: Step, count: Count, memory: Sequence[Piece], group: CandidateGroup
     ) -> Conversation:
         """The question about a group, behind as much of the memory as there is room for."""
         asked = self.texts.fill(

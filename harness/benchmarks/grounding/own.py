@@ -40,11 +40,11 @@ from harness.benchmarks.grounding.sets import (
     table_rows,
 )
 from harness.benchmarks.hub import HubData, fetch_one, hub_data, is_missing, pinned
-from harness.benchmarks.hub_copies import HubCopy, Wanted, copied
+from harness.benchmarks.hub_copies import CopyColumns, HubCopy, copied
 from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import check_labels, own_folder, own_folders, reading
 from harness.benchmarks.sample import refuse_data
-from harness.benchmarks.sample_windows import SIZE, Screenshots, Window
+from harness.benchmarks.sample_windows import SIZE, SampleWindows, Window
 from harness.data_files import DataFile
 from harness.errors import DataError
 from harness.sample import WINDOWS
@@ -181,10 +181,10 @@ def _on_hub(data: Path | None) -> tuple[HubData, _Schema] | None:
         ) from error
 
 
-def _wanted(schema: _Schema) -> Wanted:
+def _wanted(schema: _Schema) -> CopyColumns:
     own = {name: schema.columns.get(name, name) for name in _Stored.__struct_fields__}
     labels = {f"{LABEL}{name}": schema.columns.get(name, name) for name in _labels(schema)}
-    return Wanted({**own, **labels}, frozenset({"image"}))
+    return CopyColumns({**own, **labels}, frozenset({"image"}))
 
 
 def _labels(schema: _Schema) -> list[str]:
@@ -286,7 +286,7 @@ class _Place(Window, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class _Windows(Folder):
     """Windows of screenshots as pictures, by the name of the picture."""
 
-    windows: dict[str, tuple[Screenshots, Window]] = field(default_factory=dict)
+    windows: dict[str, tuple[SampleWindows, Window]] = field(default_factory=dict)
 
     def picture(self, name: str) -> bytes:
         screenshots, window = self.windows[name]
@@ -308,7 +308,7 @@ class GroundingSample(GroundingSet):
 
     def rows(self, folder: Folder, split: str) -> Iterator[Instruction]:
         assert isinstance(folder, _Windows)
-        screenshots = Screenshots(split.removesuffix(REFINED))
+        screenshots = SampleWindows(split.removesuffix(REFINED))
         folder.used[screenshots.file.name] = screenshots.file
         for where, line in screenshots.lines("places", _Place):
             folder.windows[line.item.image] = screenshots, line

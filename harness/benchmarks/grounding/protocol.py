@@ -26,7 +26,7 @@ from adapters.conversation import (
 )
 from harness.benchmarks.grounding.packs import (
     USUAL,
-    Pack,
+    ModelPrompts,
     SystemPlace,
     open_pack,
     pack_of_model,
@@ -118,7 +118,7 @@ class Grounding(AskingProtocol):
         return HALF if self.zoom_share is None else self.zoom_share
 
     @cached_property
-    def chosen(self) -> Pack:
+    def chosen(self) -> ModelPrompts:
         """The prompt pack."""
         if self.prompts is not None:
             return read_pack(self.prompts)

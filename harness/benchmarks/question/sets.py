@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.folders import Cell, Folder
+from harness.benchmarks.folders import Folder, RowAddress
 from harness.benchmarks.picture_sets import PictureBenchmark
 from harness.benchmarks.question.benchmark import QuestionBenchmark
 from harness.benchmarks.question.folder import DECLINE, OPEN, Template
@@ -97,7 +97,7 @@ class QuestionSet(PictureBenchmark, QuestionBenchmark):
                 for number, row in enumerate(small_columns(table, columns), 1):
                     group, offset, record = row
                     where = f"{file.name}, row {number}"
-                    folder.stored[where] = Cell(file.path, group, offset)
+                    folder.stored[where] = RowAddress(file.path, group, offset)
                     yield where, record
 
 

@@ -102,7 +102,7 @@ class TaskFile:
     notes: list[str] = field(default_factory=list)
 
 
-class Refused(DataError):
+class UnreadableTask(DataError):
     """A task that cannot be read."""
 
     def __init__(self, problems: Iterable[str]) -> None:
@@ -116,11 +116,11 @@ def is_name(text: str) -> bool:
 
 
 def read_task(path: Path) -> TaskFile:
-    """Read a task. Raises `Refused`, and `DataError` for a file that is not a task."""
+    """Read a task. Raises `UnreadableTask`, and `DataError` for a file that is not a task."""
     reading = _Reading(_keys(path), path.resolve().parent)
     task = reading.task(path.stem)
     if reading.problems:
-        raise Refused(reading.problems)
+        raise UnreadableTask(reading.problems)
     return task
 
 

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.benchmarks.question.folder import CHOICE, SCHEMA, Bad, Pictures, Prompt, Schema
+from harness.benchmarks.question.folder import CHOICE, SCHEMA, Bad, Pictures, Prompt, QuestionsFile
 from harness.benchmarks.question.items import grouped, items_of
 from harness.benchmarks.question.rows import Row, listed, rows_of
-from harness.benchmarks.question.task_file import Refused, TaskFile, is_name, read_task
+from harness.benchmarks.question.task_file import TaskFile, UnreadableTask, is_name, read_task
 from harness.benchmarks.question.task_templates import filled
 from harness.errors import DataError, suggestion
 from harness.pictures import read_size
@@ -40,7 +40,7 @@ def import_task(path: Path, out: Path | None) -> int:
         raise DataError(f"{target} exists and is not an empty folder; name another with --out")
     try:
         lines = _imported(read_task(path), target)
-    except Refused as refused:
+    except UnreadableTask as refused:
         for problem in refused.problems:
             say(f"error: {path.name}: {problem}", err=True)
         return 2
@@ -53,14 +53,14 @@ def _imported(task: TaskFile, target: Path) -> list[str]:
     found = [
         (f"{file.name}{place}", row)
         for file in task.files
-        for place, row in rows_of(file, Schema(task.name))
+        for place, row in rows_of(file, QuestionsFile(task.name))
         if isinstance(row, dict)
     ]
     if not found:
         raise DataError(f"{task.files[0]} holds no questions")
     columns = list(dict.fromkeys(name for _, row in found for name in row))
     if unknown := list(_unknown(task, columns)):
-        raise Refused(unknown)
+        raise UnreadableTask(unknown)
     with built_aside(target) as folder:
         rows: list[Row | Bad] = []
         for number, (_, row) in enumerate(found):
@@ -71,7 +71,7 @@ def _imported(task: TaskFile, target: Path) -> list[str]:
         schema = _schema(task, rows)
         read = [(place, row) for (place, _), row in zip(found, rows, strict=True)]
         if problems := grouped(items_of(read, schema, Pictures(folder), "")):
-            raise Refused(problems)
+            raise UnreadableTask(problems)
         made = [row for row in rows if isinstance(row, dict)]
         _write(folder, schema, made, task.notes)
     return list(_understood(task, target, schema, made, columns))
@@ -160,7 +160,7 @@ def _copied(value: Any, root: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix()
 
 
-def _schema(task: TaskFile, rows: Sequence[Row | Bad]) -> Schema:
+def _schema(task: TaskFile, rows: Sequence[Row | Bad]) -> QuestionsFile:
     """Return the settings of a task: its own words, and where it ranks options, ours for them."""
     words = "{question}"
     if task.ranked:
@@ -169,10 +169,10 @@ def _schema(task: TaskFile, rows: Sequence[Row | Bad]) -> Schema:
         words = CHOICE.replace("{hint}\n", "").replace("{decline}", "")
         words = words.replace("{options}\n", "") if bare else words
     name = printable(" ".join(task.name.split()))
-    return Schema(name, metric=task.metric, prompt=Prompt(question=words, choice=words))
+    return QuestionsFile(name, metric=task.metric, prompt=Prompt(question=words, choice=words))
 
 
-def _write(folder: Path, schema: Schema, rows: Sequence[Row], notes: Sequence[str]) -> None:
+def _write(folder: Path, schema: QuestionsFile, rows: Sequence[Row], notes: Sequence[str]) -> None:
     def text(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
 
@@ -187,7 +187,11 @@ def _write(folder: Path, schema: Schema, rows: Sequence[Row], notes: Sequence[st
 
 
 def _understood(
-    task: TaskFile, target: Path, schema: Schema, rows: Sequence[Row], columns: Collection[str]
+    task: TaskFile,
+    target: Path,
+    schema: QuestionsFile,
+    rows: Sequence[Row],
+    columns: Collection[str],
 ) -> Iterator[str]:
     of = ", ".join(file.name for file in task.files) + (task.split and f", split {task.split}")
     yield f"{target}: {counted(len(rows), 'question')} of {of}"

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.folders import Cell, Folder, ParquetPictures, converted
+from harness.benchmarks.folders import Folder, ParquetPictures, RowAddress, converted
 from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, by_episode, declaration
 from harness.errors import DataError
@@ -112,7 +112,7 @@ class _Pages(Folder):
                 name, where = str(record[index]), f"{path}, page {record[index]}"
                 listed = [converted(one, _Element, where) for one in record["elements"] or ()]
                 self.elements[name] = listed
-                self.stored[name] = Cell(path, group, offset)
+                self.stored[name] = RowAddress(path, group, offset)
 
     def picture(self, name: str) -> bytes:
         if name not in self.stored:

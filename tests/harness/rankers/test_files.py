@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from harness.candidates import page_of
 from harness.errors import DataError
 from harness.rankers import check_covered, open_ranks
-from harness.rankers.files import Entry, RankTable, table_writer
+from harness.rankers.files import RankedStep, RankTable, table_writer
 from tests.harness.rankers.steps import step
 
 IDS = ["b0", "b1", "b2", "b3"]
@@ -141,7 +141,7 @@ def test_what_is_written_is_read(
     per_group: int,
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "ranks.parquet"
-    entries = [Entry(f"s{n}", *one) for n, one in enumerate(stored)]
+    entries = [RankedStep(f"s{n}", *one) for n, one in enumerate(stored)]
     with table_writer(path, {"ranker": "x"}, overwrite=True, steps_per_group=per_group) as table:
         for entry in entries:
             table.add(entry)
@@ -157,8 +157,8 @@ def test_what_is_written_is_read(
 def test_a_step_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     with table_writer(path, {}) as table:
-        table.add(Entry("s", ["a"]))
-        table.add(Entry("s", ["a"]))
+        table.add(RankedStep("s", ["a"]))
+        table.add(RankedStep("s", ["a"]))
     with pytest.raises(DataError, match="has step s twice"):
         RankTable(path)
 
@@ -173,7 +173,7 @@ def test_the_digest_is_that_of_the_bytes(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_file_says_who_made_its_ranks(tmp_path: Path) -> None:
     with table_writer(tmp_path / "r.parquet", {"ranker": "lexical"}) as table:
-        table.add(Entry("s", ["a"]))
+        table.add(RankedStep("s", ["a"]))
     for name, content, expected in (
         ("a.json", {"ranks": {"t_u": RANKS}}, "a"),
         ("b.json", {"ranker": "mind2web", "ranks": {"t_u": RANKS}}, "mind2web"),

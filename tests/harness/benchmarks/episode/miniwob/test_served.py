@@ -8,7 +8,7 @@ import pytest
 
 import harness
 from harness.benchmarks.episode.miniwob.benchmark import MiniWoBWorld, episode_of, pages
-from harness.benchmarks.episode.miniwob.turn import Turn
+from harness.benchmarks.episode.miniwob.turn import EpisodeTurn
 from harness.records import Step
 from parsers.points import spell_point
 from parsers.records import StepInfo
@@ -31,7 +31,7 @@ def test_a_model_that_points_at_the_button_gets_the_reward(
     finally:
         world.close()
     info = StepInfo("", "", 0, 0, "", "", "", "", "", goal)
-    turn = Turn.of(Step("", info, ()), choices)
+    turn = EpisodeTurn.of(Step("", info, ()), choices)
     points = {name: turn.point_of(turn.named(name) or pytest.fail(name)) for name in ("ONE", "TWO")}
     asked: list[Ask] = []
 
