@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from adapters.conversation import PictureFile as Reference
+from adapters.conversation import Picture as Reference
 from harness.runs import BLOBS, DataGone, Run, RunError, Unit
 from harness.runs.pictures import made_again, sent_picture
 from reports.view.parts import UnitPage, Window
