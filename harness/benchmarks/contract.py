@@ -286,13 +286,12 @@ class Benchmark(ABC):
         """Ask about a unit, with `--samples` several times, in the actions of the benchmark."""
         return ask(shows.protocol, view, self.declared.actions, shows.vote(same_answer))
 
-    def calls(self, count: int, shows: Shows) -> dict[str, tuple[int, int]]:
-        """The least and largest numbers of calls about a unit of `count` candidates, as they are
-        declared, by role ("": the model)."""
+    def calls(self, count: int, shows: Shows) -> tuple[int, int]:
+        """The least and the largest number of calls to the model about a unit of `count`
+        candidates."""
         times, protocol = shows.settings.samples or 1, shows.protocol
-        calls = {"": protocol.calls(count), **protocol.role_calls(count)}
-        most_of_unit = times * self.rounds
-        return {role: (least * times, most * most_of_unit) for role, (least, most) in calls.items()}
+        least, most = protocol.calls(count)
+        return least * times, most * times * self.rounds
 
     def check(self, units: Dataset[Any], shows: Shows) -> None:
         """Raise `UserError` if these units cannot be asked about with the run's settings."""

@@ -124,12 +124,11 @@ def _count(
         result.too_long += call.is_too_long
         if isinstance(call.call, Ask):
             _add_parts(result, call.call, call.info)
-    declared = plan.source.calls(question.view.count, plan.shows)
-    for role in dict.fromkeys((*declared, *(call.role for call in calls))):
+    for role in dict.fromkeys(("", *(call.role for call in calls))):
         made = [call for call in calls if call.role == role]
         of_role = RoleEstimate(len(made), len(made))
-        if role in declared:
-            of_role = RoleEstimate(*declared[role])
+        if not role:
+            of_role = RoleEstimate(*plan.source.calls(question.view.count, plan.shows))
         _add_cases(of_role, made)
         if not role:
             wanted = (of_role.calls_at_least + of_role.calls_at_most) / 2

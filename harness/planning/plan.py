@@ -82,8 +82,8 @@ class Plan:
     @property
     def most_calls(self) -> int:
         """The largest number of calls that the run can take."""
-        calls = sum(most for _, most in self.source.calls(self.usual_count, self.shows).values())
-        return (self.dialogues - len(self.taken)) * calls
+        _, most = self.source.calls(self.usual_count, self.shows)
+        return (self.dialogues - len(self.taken)) * most
 
     @property
     def spends(self) -> bool:

@@ -20,9 +20,8 @@ async def say_what_is_kept(
     async def jobs() -> AsyncGenerator[Job]:
         nonlocal least, most
         async for job, question in session.rehearsed():
-            for fewest, highest in plan.source.calls(question.view.count, plan.shows).values():
-                least += fewest
-                most += highest
+            fewest, highest = plan.source.calls(question.view.count, plan.shows)
+            least, most = least + fewest, most + highest
             yield job
 
     found = await engine.left_aside(jobs())
