@@ -42,7 +42,7 @@ class Fault(Exception):
         status: int | None = None,
     ) -> None:
         if kind not in get_args(FaultKind):
-            raise ValueError(f"{kind!r} is no kind of fault: {', '.join(get_args(FaultKind))}")
+            raise ValueError(f"{kind!r} is not a fault; choose {', '.join(get_args(FaultKind))}")
         super().__init__(message)
         self.kind: FaultKind = kind
         is_wait = retry_after_s is not None and 0 <= retry_after_s < math.inf

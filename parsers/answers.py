@@ -201,7 +201,7 @@ def _answer(
     return Answer(element.status, element.option, operation.operation, value, tuple(sorted(flags)))
 
 
-def spell_answer(
+def write_answer(
     option: int | None,
     operation: Operation | None,
     value: str,
@@ -217,7 +217,7 @@ def spell_answer(
     value that is itself a word for "no value" (None, N/A, null) is read as missing.
 
     Examples:
-        >>> spell_answer(1, "TYPE", "Ohio", letters="ABC", none_letter="D")
+        >>> write_answer(1, "TYPE", "Ohio", letters="ABC", none_letter="D")
         'ELEMENT: B\\n\\nACTION: TYPE\\n\\nVALUE: Ohio'
 
     Raises `IndexError` if `option` is not an index of `letters`.

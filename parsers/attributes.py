@@ -36,14 +36,14 @@ class ElementAttributes:
     flags: tuple[str, ...] = ()
 
 
-def read_described(text: str, *, finish: str = "stop") -> ElementAttributes:
+def read_attributes(text: str, *, finish: str = "stop") -> ElementAttributes:
     """Parse the description in `text`: lines, or a JSON object with the same keys, in any case.
 
     Of several blocks with both an element and an action one counts (see `plans`), flagged
     `multiple`; without any, the last that says something about an element. No text raises an
     exception, and parsing takes linear time. `finish` is as in `read_answer`.
 
-    >>> described = read_described("ELEMENT TYPE: BUTTON\\nELEMENT TEXT: Search\\nACTION: CLICK")
+    >>> described = read_attributes("ELEMENT TYPE: BUTTON\\nELEMENT TEXT: Search\\nACTION: CLICK")
     >>> described.type, described.text, described.operation
     ('BUTTON', 'Search', 'CLICK')
 
@@ -106,7 +106,7 @@ def _answer(block: Block, flags: set[str]) -> ElementAttributes:
     )
 
 
-def spell_described(
+def write_attributes(
     about: Mapping[str, str] | None, operation: Operation | None, value: str
 ) -> str:
     """Write the five lines. `about` has `name`, `type` and `text`; None means that no element fits.

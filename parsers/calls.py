@@ -102,10 +102,10 @@ def read_arguments(text: str) -> tuple[Value, ...] | None:
     return None if keywords or not reader.is_over() else arguments
 
 
-def spell_call(name: str, arguments: Sequence[Value]) -> str:
+def write_call(name: str, arguments: Sequence[Value]) -> str:
     """Write a call as `read_calls` reads it back, on one line.
 
-    >>> print(spell_call("type_string", ["A", "Ohio's\\n", False]))
+    >>> print(write_call("type_string", ["A", "Ohio's\\n", False]))
     type_string('A', 'Ohio\\'s\\n', False)
     """
     return f"{name}({', '.join(map(_spelled, arguments))})"

@@ -10,7 +10,7 @@ from harness.dialogue import Ask, Dialogue, replies_of
 from harness.protocols import Needs, StepProtocol, lettering, to_prediction
 from harness.protocols.vote import Vote, elected
 from harness.views import StepView
-from parsers import Prediction, read_answer, spell_answer
+from parsers import Prediction, read_answer, write_answer
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Panel(StepProtocol):
         letters = lettering(self, len(choices))
         ids = [choice.id for choice in choices]
         position = ids.index(said.element) if said.element in ids else None
-        reply = spell_answer(
+        reply = write_answer(
             position,
             said.operation,
             said.value,

@@ -77,7 +77,7 @@ class MindAct(PromptedProtocol):
         """Return the answer about one group; a winner has an element."""
 
     @abstractmethod
-    def spell_choice(
+    def write_choice(
         self, group: CandidateGroup, position: int | None, prediction: Prediction
     ) -> str:
         """Return the reply that picks the group's choice at `position`, or none of them."""
@@ -144,7 +144,7 @@ class MindAct(PromptedProtocol):
             position = positions.get(said.element or "")
             if position is None and decoy is not None:
                 position = positions.get(decoy)
-            replies[ask.place] = self.spell_choice(group, position, said)
+            replies[ask.place] = self.write_choice(group, position, said)
             return Reply(replies[ask.place])
 
         hold(self._tournament(step, choices, groups, lambda _: Conversation(())), answer)

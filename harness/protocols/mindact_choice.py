@@ -97,12 +97,12 @@ class Lettered(MindAct):
         """Return the chosen candidate with operation and value, or the reason why there is none."""
         return read_choice(reply, group, self.reader, tuned=self.tuned)
 
-    def spell_choice(
+    def write_choice(
         self, group: CandidateGroup, position: int | None, prediction: Prediction
     ) -> str:
         """Letter, action and value, in the form that the reader expects."""
         said = position, prediction.operation, prediction.value
-        return spell_choice(*said, self.reader, tuned=self.tuned)
+        return write_choice(*said, self.reader, tuned=self.tuned)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def as_written(prediction: Prediction, reply: Reply) -> Prediction:
     return replace(prediction, parsed={AS_WRITTEN: operation_as_written(reply.text)})
 
 
-def spell_choice(
+def write_choice(
     position: int | None,
     operation: Operation | None,
     value: str,

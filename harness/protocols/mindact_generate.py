@@ -88,13 +88,13 @@ class MindActGenerate(MindAct):
         """Return the candidate that the written element is matched with."""
         return read_written(reply, group, self.reader)
 
-    def spell_choice(
+    def write_choice(
         self, group: CandidateGroup, position: int | None, prediction: Prediction
     ) -> str:
         """Return the candidate's text with its number, followed by action and value."""
         choice = None if position is None else group.choices[position]
         said = prediction.operation, prediction.value
-        return spell_written(choice, position, *said, self.reader)
+        return write_element(choice, position, *said, self.reader)
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
         return [*matched_notes(flags), *super().notes(flags)]
@@ -122,7 +122,7 @@ def read_written(reply: Reply, group: CandidateGroup, reader: Reader) -> Predict
     return flagged(prediction, ["match-none"] if answer.status is Status.NO_ELEMENT else [])
 
 
-def spell_written(
+def write_element(
     choice: Choice | None,
     position: int | None,
     operation: Operation | None,

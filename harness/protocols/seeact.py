@@ -47,7 +47,7 @@ from harness.protocols.texts import (
 from harness.question_options import History, NoneRule, Source
 from harness.records import Choice, Earlier, Step
 from harness.views import StepView
-from parsers import ValueStyle, read_answer, spell_answer
+from parsers import ValueStyle, read_answer, write_answer
 from parsers.records import Prediction
 from parsers.reply_text import ENDED
 
@@ -168,7 +168,7 @@ class TwoRounds(PromptedProtocol):
         choices = view.choices
         position = next((i for i, c in enumerate(choices) if c.id == said.element), None)
         letters = lettering(self, len(choices))
-        answer = spell_answer(
+        answer = write_answer(
             position,
             said.operation,
             said.value,

@@ -31,7 +31,7 @@ from harness.protocols.texts import PromptedProtocol
 from harness.question_options import Source
 from harness.records import Choice, Scene, Step
 from harness.views import StepView
-from parsers import ValueStyle, letter, read_answer, spell_answer
+from parsers import ValueStyle, letter, read_answer, write_answer
 from parsers.records import Prediction, Status
 
 Cut = Literal["even", "fixed"]
@@ -133,7 +133,7 @@ class SeeActChoice(PromptedProtocol):
             what = self._description(group, position)
             lettering = self._lettering(group)
             replies[f"{place}-describe"] = f"{said.operation or 'No action'}: {what}"
-            replies[f"{place}-choose"] = spell_answer(
+            replies[f"{place}-choose"] = write_answer(
                 position,
                 said.operation,
                 said.value,

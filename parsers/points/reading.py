@@ -188,7 +188,7 @@ def _operation(answer: Located, form: Form) -> OperationReading:
     return read_operation(answer.action.strip())
 
 
-def spell_point(
+def write_point(
     form: Form, point: tuple[float, float] | None, operation: Operation | None, value: str
 ) -> str:
     """Write an answer in a form for `read_point`; a point of None says none.
@@ -201,11 +201,11 @@ def spell_point(
     return POINT_FORMS[form].spell(point, operation, written)
 
 
-def spell_place(form: Form, point: tuple[float, float] | None) -> str:
+def write_place(form: Form, point: tuple[float, float] | None) -> str:
     """Write an answer to a question for a place only.
 
-    >>> spell_place("point-text", (746, 314)), spell_place("ui-tars", None)
+    >>> write_place("point-text", (746, 314)), write_place("ui-tars", None)
     ('(746, 314)', "Action: click(start_box='None')")
     """
     alone = POINT_FORMS[form].place
-    return alone(point) if alone else spell_point(form, point, "CLICK", "")
+    return alone(point) if alone else write_point(form, point, "CLICK", "")

@@ -14,7 +14,7 @@ _SWIPED = {"down": (0.7, 0.3), "up": (0.3, 0.7), "right": (0.7, 0.3), "left": (0
 """Where the finger goes down and up, in shares of a side, to move the view some way."""
 
 
-def spell_action(
+def write_action(
     action: Action,
     family: Family,
     numbers: Callable[[Point], Sequence[str]],
@@ -28,7 +28,7 @@ def spell_action(
     through the middle of the picture.
     """
     if action.name == SEVERAL:
-        told = [spell_action(one, family, numbers, size, side=side) for one in parts(action)]
+        told = [write_action(one, family, numbers, size, side=side) for one in parts(action)]
         said_all = [one for one in told if one is not None]
         return _joined(said_all, family) if len(said_all) == len(told) else None
     named = [said for said in family.actions if said.name == action.name]

@@ -31,8 +31,8 @@ from harness.page import Brackets
 from harness.protocols.contract import Needs
 from harness.protocols.groups import CandidateGroup
 from harness.protocols.mindact import MindAct
-from harness.protocols.mindact_choice import Reader, lettered, opening, read_choice, spell_choice
-from harness.protocols.mindact_generate import matched_notes, read_written, spell_written
+from harness.protocols.mindact_choice import Reader, lettered, opening, read_choice, write_choice
+from harness.protocols.mindact_generate import matched_notes, read_written, write_element
 from harness.protocols.texts import Schema, history_lines
 from harness.records import Choice, Step
 from harness.views import StepView
@@ -221,15 +221,15 @@ class MultiTurn(MindAct):
             return read_written(reply, group, self.reader)
         return read_choice(reply, group, self.reader, tuned=self.tuned)
 
-    def spell_choice(
+    def write_choice(
         self, group: CandidateGroup, position: int | None, prediction: Prediction
     ) -> str:
         """The reply that picks the group's choice at `position`, or none of them."""
         said = position, prediction.operation, prediction.value
         if not self.generation:
-            return spell_choice(*said, self.reader, tuned=self.tuned)
+            return write_choice(*said, self.reader, tuned=self.tuned)
         choice = None if position is None else group.choices[position]
-        return spell_written(choice, *said, self.reader)
+        return write_element(choice, *said, self.reader)
 
     def settings(self) -> dict[str, object]:
         """The fields, with `auto` resolved."""
@@ -321,13 +321,13 @@ class MultiTurn(MindAct):
         place = next((n for n, (_, (one, _)) in enumerate(listed) if one == right), None)
         if not self.generation:
             told = place, action.operation, action.value
-            answer = spell_choice(*told, self.reader, tuned=self.tuned, name=name)
+            answer = write_choice(*told, self.reader, tuned=self.tuned, name=name)
         elif place is None:
-            answer = spell_written(None, None, None, "", self.reader)
+            answer = write_element(None, None, None, "", self.reader)
         else:
             number, (node_id, text) = listed[place]
             element = Choice("", node_id, "", text)
-            answer = spell_written(element, number, action.operation, action.value, self.reader)
+            answer = write_element(element, number, action.operation, action.value, self.reader)
         if snippet.rationale:
             answer = self.texts.fill("reflected", answer=answer, rationale=snippet.rationale)
         if self.tuned and not self._marks:

@@ -21,7 +21,7 @@ from harness.benchmarks.question.rows import Read, TurnRow, given, pictures_of, 
 from harness.errors import DataError, suggestion
 from parsers.question import LETTERS, Asked, PastTurn, Right, offered
 from parsers.question.metrics import METRICS, number_of, squad_words
-from parsers.question.reading import spell_answer
+from parsers.question.reading import write_answer
 
 COLUMNS = {
     *("id", "question", "answers", "answer", "images", "image", "options", "metric", "box"),
@@ -119,7 +119,7 @@ def _join(items: Sequence[Item], history: str, dialogue: str) -> None:
             if not gold and number < len(items) and item.problem is None:
                 what = f"turn {number} of {dialogue} has no answer for its later turns (history)"
                 item.problem = "history", f"{item.where}: {what}"
-            reply = spell_answer(gold, item.asked)
+            reply = write_answer(gold, item.asked)
         own = dialogue if history == "own" else ""
         before.append(PastTurn(item.asked.prompt, len(item.pictures), reply))
         item.asked = replace(item.asked, before=tuple(before[:-1]), dialogue=own)

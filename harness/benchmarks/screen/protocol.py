@@ -40,7 +40,7 @@ from parsers.screen import SCREEN, Past, Point, Side, Task, placed
 from parsers.screen.families import FAMILIES
 from parsers.screen.family import Family
 from parsers.screen.reading import read_action
-from parsers.screen.spelling import spell_action
+from parsers.screen.spelling import write_action
 
 if TYPE_CHECKING:
     from harness.pictures import PicturePolicy
@@ -246,7 +246,7 @@ class ScreenAgent(AskingProtocol):
             x, y = from_pixels(place, self.convention, size)
             return str(round(x)), str(round(y))
 
-        return spell_action(action, self.chosen, numbers, task.size, side=self.side(task))
+        return write_action(action, self.chosen, numbers, task.size, side=self.side(task))
 
     def opening(
         self, task: Task, picture: Picture, before: Sequence[Earlier] = ()
