@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-from adapters.contract import Adapter, Described, UnknownOption
+from adapters.contract import Adapter, UnknownOption, UnloadedModel
 from adapters.embedding import Embedder
 from adapters.options import read_options
 from adapters.registry import Registry, UnknownName
@@ -28,7 +28,7 @@ class Describing(Protocol):
 
     def __call__(self, model: str, **options: object) -> Adapter: ...
 
-    def describe(self, model: str, *, loads: bool = False, **options: object) -> Described: ...
+    def describe(self, model: str, *, loads: bool = False, **options: object) -> UnloadedModel: ...
 
 
 CARRYING = {"timeout_s", "concurrency"}
@@ -200,7 +200,7 @@ names, resolve, make = MODELS.names, MODELS.resolve, MODELS.make
 options_of = MODELS.options_of
 
 
-def describe(name: str, *, loads: bool = False, **options: object) -> Described:
+def describe(name: str, *, loads: bool = False, **options: object) -> UnloadedModel:
     """Return a model's declaration and its loader. Raises as `make`.
 
     No key is needed and no weights are loaded. If the model is to be loaded next (`loads`),
@@ -212,8 +212,8 @@ def describe(name: str, *, loads: bool = False, **options: object) -> Described:
         return factory.describe(spec.model, loads=loads, **MODELS.accepted(spec, options))
     if loads:
         adapter = make(name, **options)
-        return Described(adapter.info, lambda: adapter)
-    return Described(MODELS.keyless(name, **options).info, lambda: make(name, **options))
+        return UnloadedModel(adapter.info, lambda: adapter)
+    return UnloadedModel(MODELS.keyless(name, **options).info, lambda: make(name, **options))
 
 
 def _text(value: object) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from adapters import chat_answers
 from adapters.api import ApiAdapter, picture_text, said_before, served_on
 from adapters.api_client import Json
-from adapters.chat_answers import Answer
+from adapters.chat_answers import ChatCompletion
 from adapters.checks import named
 from adapters.contract import (
     AdapterInfo,
@@ -52,7 +52,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         "max_tokens": "max_completion_tokens",
         "max_completion_tokens": "max_tokens",
     }
-    answers: ClassVar[type] = Answer
+    answers: ClassVar[type] = ChatCompletion
     streaming: ClassVar[Mapping[str, object]] = {
         "stream": True,
         "stream_options": {"include_usage": True},
@@ -150,7 +150,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
 
         return chat_answer(stream)
 
-    def _read(self, answer: Answer, headers: Mapping[str, str]) -> Reply:
+    def _read(self, answer: ChatCompletion, headers: Mapping[str, str]) -> Reply:
         if not answer.choices:
             raise ValueError("no choices")
         choice = answer.choices[0]

@@ -43,7 +43,7 @@ class Fault(Exception):
         status: int | None = None,
     ) -> None:
         if kind not in get_args(FaultKind):
-            raise ValueError(f"{kind!r} is no kind of fault: {', '.join(get_args(FaultKind))}")
+            raise ValueError(f"{kind!r} is not a fault; choose {', '.join(get_args(FaultKind))}")
         super().__init__(message)
         self.kind: FaultKind = kind
         is_wait = retry_after_s is not None and 0 <= retry_after_s < math.inf
@@ -282,7 +282,7 @@ class Adapter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class AskingSession:
     """The session that asks a model. Its functions are called in the running event loop."""
 
     folder: Path
@@ -297,7 +297,7 @@ class Participant(ABC):
     """A model that takes part in the session that asks it."""
 
     @abstractmethod
-    async def open(self, session: Session) -> None:
+    async def open(self, session: AskingSession) -> None:
         """Get ready for the first call, or return early after `interrupt`. Raises `Fatal`."""
 
     @abstractmethod
@@ -306,7 +306,7 @@ class Participant(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class UnloadedModel:
     """A model that is described but not loaded yet."""
 
     info: AdapterInfo
@@ -316,7 +316,7 @@ class Described:
 
 
 @runtime_checkable
-class Listing(Protocol):
+class ModelLister(Protocol):
     """A model behind a server that may say which one it serves."""
 
     async def listed(self) -> Mapping[str, str]:

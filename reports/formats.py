@@ -17,7 +17,7 @@ from harness import tables
 from harness.settings import written
 from harness.tables import FORMATS as FORMATS
 from harness.tables import TEST_DATA_NOTE as TEST_DATA_NOTE
-from harness.tables import Cell, Column, Data, Grid, Section, few_notes, percent, rows_of
+from harness.tables import Cell, Data, Grid, Heading, Section, few_notes, percent, rows_of
 from harness.tables import clean as clean
 from harness.tables.results import (
     LINES,
@@ -185,7 +185,7 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     )
     return Grid(
         title="Results by run",
-        columns=(Column("run", "left"), Column("model", "left"), *map(Column, named)),
+        columns=(Heading("run", "left"), Heading("model", "left"), *map(Heading, named)),
         sections=rows_of(rows),
         above=about(table.attrs),
         footnotes=footnotes,

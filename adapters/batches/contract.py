@@ -65,7 +65,7 @@ class PackLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RequestLine:
     """One request as a line of a batch: JSON without a line break, and the parameters in it, for
     `Reply.sent`."""
 
@@ -115,11 +115,11 @@ class Deferring(ABC):
     def __init__(self, adapter: ApiAdapter) -> None:
         self._adapter = adapter
 
-    async def line(self, id: str, request: Request, pictures: PictureSource) -> Line:
+    async def line(self, id: str, request: Request, pictures: PictureSource) -> RequestLine:
         """Return the body of the ordinary call as a line, but for cache marks and tier. Raises
         `Fatal`."""
         body, sent = await self._adapter.body(_unmarked(request), pictures)
-        return Line(self._wrapped(id.encode(), body), sent)
+        return RequestLine(self._wrapped(id.encode(), body), sent)
 
     def id_of(self, line: bytes) -> str:
         """Return the id in a line of results, whatever else is in it. Raises ValueError without

@@ -21,7 +21,7 @@ from harness.planning.tier_table import Traffic, Wave
 from harness.printing import say
 from harness.runs import open_run
 from harness.settings import Settings
-from harness.tables import Column, Grid, counted, render, rows_of
+from harness.tables import Grid, Heading, counted, render, rows_of
 
 WAVE_HOURS = 24
 MANY_WAVES = 3
@@ -103,7 +103,12 @@ def batches(run: Path, cancel: bool) -> int:
         say(f"{run}: no batches")
         return 0
     heads = ("requests", "MB", "at most", "created (UTC)", "expires (UTC)")
-    columns = (Column("batch"), Column("state", "left"), *map(Column, heads), Column("id", "left"))
+    columns = (
+        Heading("batch"),
+        Heading("state", "left"),
+        *map(Heading, heads),
+        Heading("id", "left"),
+    )
     rows = [
         (
             str(pack.n),

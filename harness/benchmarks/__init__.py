@@ -296,9 +296,7 @@ def step_benchmark(name: str) -> StepBenchmark:
 
     found = benchmark(name)
     if not isinstance(found, StepBenchmark):
-        raise DataError(
-            f"this is for recorded steps, and {name} is of kind '{found.declared.kind}'"
-        )
+        raise DataError(f"{name} has no recorded steps; choose a benchmark that has")
     return found
 
 

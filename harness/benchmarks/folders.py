@@ -37,7 +37,7 @@ _FORM = 1
 """Format version of what is remembered; anything of another version is ignored."""
 
 
-class Cell(NamedTuple):
+class RowAddress(NamedTuple):
     """Where a picture is: a row group of a file and the row in it, both from 0."""
 
     path: Path
@@ -48,7 +48,7 @@ class Cell(NamedTuple):
 class _Facts(NamedTuple):
     """Facts about a picture: its place, its SHA-256, width and height."""
 
-    cell: Cell
+    cell: RowAddress
     digest: str
     size: tuple[int, int]
 
@@ -63,7 +63,7 @@ class ParquetPictures:
     column: str
     _loaded: tuple[tuple[Path, int], list[bytes | str | None]] | None = None
 
-    def __call__(self, cell: Cell) -> bytes:
+    def __call__(self, cell: RowAddress) -> bytes:
         """Return the encoded picture of a row. Raises `DataError` if there is none."""
         loaded = self._loaded  # one reference, since a server may ask from several threads
         if loaded is None or loaded[0] != (cell.path, cell.group):
@@ -96,7 +96,7 @@ class ParquetPictures:
             form, known = _FACTS.decode(store.read_bytes())
             if form == _FORM:
                 return [
-                    _Facts(Cell(path, group, offset), digest, size)
+                    _Facts(RowAddress(path, group, offset), digest, size)
                     for group, offset, digest, size in known
                 ]
         except (OSError, msgspec.MsgspecError):
@@ -117,7 +117,9 @@ class ParquetPictures:
                     raise DataError(
                         f"{path}, row {offset + 1} of group {group}: {error}"
                     ) from error
-                yield _Facts(Cell(path, group, offset), size.digest, (size.width, size.height))
+                yield _Facts(
+                    RowAddress(path, group, offset), size.digest, (size.width, size.height)
+                )
 
 
 T = TypeVar("T")
@@ -148,7 +150,7 @@ class Folder:
     origin: Mapping[str, object]
     pictures: Sequence[str] = ("images",)
     repo: str = ""
-    stored: dict[str, Cell] = field(default_factory=dict, repr=False, compare=False)
+    stored: dict[str, RowAddress] = field(default_factory=dict, repr=False, compare=False)
     parquet: ParquetPictures = field(default_factory=lambda: ParquetPictures("image"))
     used: dict[str, DataFile] = field(default_factory=dict, repr=False, compare=False)
     _sizes: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)

@@ -65,7 +65,7 @@ class HubCopy:
 
 def copied(
     source: HubData,
-    wanted: Wanted,
+    wanted: CopyColumns,
     splits: Sequence[str] | None = None,
 ) -> HubCopy:
     """Return copies of some splits of a data set, streaming those that there are not yet.
@@ -165,7 +165,7 @@ def _readable(source: HubData) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CopyColumns:
     """The columns of a copy.
 
     Attributes:
@@ -204,7 +204,7 @@ def facts_of(path: Path) -> _Facts:
         raise DataError(f"{path} is not a whole copy; remove it") from error
 
 
-def write(path: Path, source: HubData, split: str, wanted: Wanted) -> None:
+def write(path: Path, source: HubData, split: str, wanted: CopyColumns) -> None:
     """Stream the rows of a split into a parquet file. `source.revision` is a commit."""
     import pyarrow as pa
 
@@ -254,7 +254,7 @@ def _batches(source: HubData, split: str) -> Iterator[list[Row]]:
 class _Reader:
     """Reads cells of a data set's rows as the cells of a copy."""
 
-    def __init__(self, source: HubData, wanted: Wanted) -> None:
+    def __init__(self, source: HubData, wanted: CopyColumns) -> None:
         self._source = source
         self._wanted = wanted
         self._inside = f"hf://datasets/{source.repo}@{source.revision}/"

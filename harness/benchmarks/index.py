@@ -74,7 +74,7 @@ StoredStep = Unit[Address]
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class NarrowRow:
     """The narrow columns of a row.
 
     action_uid: None if the file has no such id; the index then serves as the id.
@@ -150,7 +150,7 @@ class TableLayout(Layout, Protocol):
         """List the columns for decoding rows of a parquet file; struct fields are dotted names."""
         ...
 
-    def key(self, record: Record, where: str) -> Key:
+    def key(self, record: Record, where: str) -> NarrowRow:
         """Return the identity of a row. Raises `DataError`."""
         ...
 
@@ -209,7 +209,7 @@ def build_index(
     return with_lengths(entries), _notices(doubled, largest)
 
 
-def in_order(key: Key, lengths: dict[str, int]) -> Key:
+def in_order(key: NarrowRow, lengths: dict[str, int]) -> NarrowRow:
     """Fill in a missing index or id, for tasks whose rows are stored in step order.
 
     `lengths` has the number of steps of each task so far, and is updated.
@@ -236,7 +236,7 @@ def of_splits(
     return tuple(entry for entry in entries if not selected or entry.split in selected)
 
 
-def step_of(key: Key, benchmark: str, split: str, path: Path, scanned: Scanned) -> StoredStep:
+def step_of(key: NarrowRow, benchmark: str, split: str, path: Path, scanned: Scanned) -> StoredStep:
     """Return the step of a row as its narrow columns know it."""
     return stored_step(
         Address(str(key.action_uid), path, scanned.group, scanned.offset, scanned.row),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index
+from harness.benchmarks.index import NarrowRow, StoredStep, TableLayout, build_index
 from harness.benchmarks.recorded import StepDataset, recorded_row, whole
 from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.data_files import DataFile, local_files
@@ -68,14 +68,14 @@ class Mind2WebLayout(TableLayout):
         picture = screenshot_column(file)
         return [picture if name == "screenshot" else name for name in self.required]
 
-    def key(self, record: Record, where: str) -> Key:
+    def key(self, record: Record, where: str) -> NarrowRow:
         for name in ("annotation_id", "action_uid"):
             if not record[name]:
                 raise DataError(f"{where}: column '{name}' is empty")
         index = whole(record["target_action_index"], "target_action_index", where)
         if index is None:
             raise DataError(f"{where}: column 'target_action_index' is empty")
-        return Key(
+        return NarrowRow(
             task_id=record["annotation_id"],
             action_uid=record["action_uid"],
             index=index,

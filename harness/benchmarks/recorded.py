@@ -151,9 +151,7 @@ def blank(entry: StoredStep) -> Row:
 def recorded_steps(dataset: Dataset[Any]) -> StepDataset:
     """Return the same data, if it is of recorded steps. Raises `DataError`."""
     if not isinstance(dataset, StepDataset):
-        raise DataError(
-            f"this is for recorded steps, and {dataset.benchmark} is of kind '{dataset.kind}'"
-        )
+        raise DataError(f"{dataset.benchmark} has no recorded steps; choose a benchmark that has")
     return dataset
 
 

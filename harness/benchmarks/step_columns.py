@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.input_files import file_bytes, file_text
-from harness.benchmarks.index import Key, StoredStep
+from harness.benchmarks.index import NarrowRow, StoredStep
 from harness.benchmarks.recorded import decode_operation, find_problems, whole
 from harness.errors import DataError
 from harness.page import NODE_ID, Box, Candidate, Page, PageError, PageNode
@@ -110,13 +110,13 @@ class StepColumns:
             return str(value)
         raise self._wrong(column, where, value, "a text")
 
-    def key(self, record: Record, where: str) -> Key:
+    def key(self, record: Record, where: str) -> NarrowRow:
         """Return the key that identifies a step. Raises `DataError`."""
         for column in COLUMNS:
             if column.required and column.narrow and not self.text(record, column.name, where):
                 raise DataError(f"{where}: no '{self.name_of(column.name)}'")
         task = self.text(record, "task", where)
-        return Key(
+        return NarrowRow(
             task_id=self.text(record, "task_id", where)
             or hashlib.sha256(task.encode()).hexdigest()[:12],
             action_uid=self.text(record, "action_id", where) or None,

@@ -22,10 +22,10 @@ from adapters.decoding import decode_json
 from adapters.input_files import behind_mark, open_file
 from harness.benchmarks.folders import decoded_toml
 from harness.benchmarks.hub import hub_data
-from harness.benchmarks.hub_copies import Wanted, copied
+from harness.benchmarks.hub_copies import CopyColumns, copied
 from harness.benchmarks.index import (
     Group,
-    Key,
+    NarrowRow,
     Scanned,
     StoredStep,
     TableLayout,
@@ -90,7 +90,7 @@ class StepsLayout(TableLayout):
         present = column_names(file)
         return [name for name in self.columns.stored() if name in present]
 
-    def key(self, record: Record, where: str) -> Key:
+    def key(self, record: Record, where: str) -> NarrowRow:
         return self.columns.key(record, where)
 
     def is_table(self, path: Path) -> bool:
@@ -234,7 +234,7 @@ class SimpleBenchmark(StepBenchmark):
         unused: tuple[str, ...] = ()
         if hub := hub_data(source):
             names = {column.name: columns.name_of(column.name) for column in COLUMNS}
-            wanted = Wanted(names, frozenset({"screenshot"}), frozenset({"html"}))
+            wanted = CopyColumns(names, frozenset({"screenshot"}), frozenset({"html"}))
             copy = copied(hub, wanted, splits)
             files, origin = list(copy.files), {**origin, **copy.origin}
             unused = tuple(name for name in copy.columns if name not in columns.stored())

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from adapters.contract import Generation, Request
 from adapters.conversation import Finish, Reply
 from harness.dialogue import Ask
-from harness.engine.dialogues import CallLog, Kept, Made, OpenDialogue, Pending
+from harness.engine.dialogues import CallLog, KeptReply, MadeCall, OpenDialogue, Pending
 from harness.engine.keys import request_key
 from harness.engine.lanes import Answered, AnyLane, AskLane
 from harness.engine.stopping import ProtocolError
@@ -55,7 +55,7 @@ class Asking:
             lane.key(generation), pending.digest, dialogue.job.repeat, pending.trial, ask.sample, of
         )
 
-    async def make(self, pending: Pending, key: str) -> Made:
+    async def make(self, pending: Pending, key: str) -> MadeCall:
         """Raises `GaveUp`, `Parked`, `Stopped`, `Fatal`."""
         ask, dialogue = _ask(pending), pending.dialogue
         lane, job = self._lane(dialogue, ask), dialogue.job
@@ -98,9 +98,9 @@ class Asking:
             temperature=ask.temperature,
             seed=ask.seed,
         )
-        return Made(record, reply)
+        return MadeCall(record, reply)
 
-    def keep(self, pending: Pending, made: Made) -> None:
+    def keep(self, pending: Pending, made: MadeCall) -> None:
         """Put a reply into the cache once it is on record."""
         if self.cache is None or made.record.from_cache:
             return
@@ -108,7 +108,7 @@ class Asking:
         if key := answerer.kept_as(made.record.request, reply.model):
             self.cache.keep(key, reply)
 
-    async def kept(self, pending: Pending, key: str) -> Kept | None:
+    async def kept(self, pending: Pending, key: str) -> KeptReply | None:
         """Return the reply of another run to this call; None if none is kept of who answers now."""
         if self.cache is None:
             return None
@@ -117,14 +117,14 @@ class Asking:
 
     async def _answer(
         self, pending: Pending, lane: AskLane, request: Request, key: str
-    ) -> tuple[Kept | None, Answered[Reply]]:
+    ) -> tuple[KeptReply | None, Answered[Reply]]:
         tokens, context = pending.tokens, lane.info.context_tokens
         if tokens is not None and context is not None and tokens > context:
             return None, Answered(Reply("", Finish.TOO_LONG), 0, 0.0)
-        kept: Kept | None = None
+        kept: KeptReply | None = None
         is_greedy = lane.info.greedy(request.generation)  # Otherwise no two keys are equal.
         if is_greedy and (equal := await self.log.equal(key)) is not None:
-            kept = Kept(equal.reply, equal.reused_from)
+            kept = KeptReply(equal.reply, equal.reused_from)
         elif lane.answerer.reuses:
             kept = await self.kept(pending, key)
         if kept is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from harness.dialogue import Act, Ask, Asks, Call, Embed, Replies, Result
 from harness.engine.asks import Asking
-from harness.engine.dialogues import CallLog, Kept, Made, OpenDialogue, Pending
+from harness.engine.dialogues import CallLog, KeptReply, MadeCall, OpenDialogue, Pending
 from harness.engine.lanes import AnyLane
 from harness.engine.limits import EnginePolicy
 from harness.engine.observer import Observer
@@ -69,11 +69,11 @@ class Maker(Protocol):
         """Return the hash of everything that the answer depends on."""
         ...
 
-    async def make(self, pending: Pending, key: str) -> Made:
+    async def make(self, pending: Pending, key: str) -> MadeCall:
         """Make a call. Raises as `Calls.result`."""
         ...
 
-    def keep(self, pending: Pending, made: Made) -> None:
+    def keep(self, pending: Pending, made: MadeCall) -> None:
         """Put an answer into the cache once it is on record."""
         ...
 
@@ -235,7 +235,7 @@ class Calls:
         name = call_id(job.unit_id, job.repeat, call.name, dialogue.trial)
         return Pending(dialogue, call, digest, name, job.unit_id, dialogue.trial, "", tokens)
 
-    async def kept(self, pending: Pending) -> Kept | Embedded | None:
+    async def kept(self, pending: Pending) -> KeptReply | Embedded | None:
         """Return the reply or the vectors that other runs have kept for an ask or embed, if any."""
         maker = self._asking if isinstance(pending.call, Ask) else self._embedding
         return await maker.kept(pending, maker.key(pending))

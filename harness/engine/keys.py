@@ -18,7 +18,7 @@ import contextlib
 import hashlib
 from collections.abc import Mapping
 
-from adapters.contract import Fault, Generation, Listing, ModelInfo
+from adapters.contract import Fault, Generation, ModelInfo, ModelLister
 from adapters.conversation import canonical_json
 from harness.runs.answerers import REPLY
 
@@ -67,7 +67,7 @@ class Answerer:
         self.listed: Mapping[str, str] = {}
         self.name = ""
         self._info = info
-        self._lists = model if isinstance(model, Listing) and not info.weights_known else None
+        self._lists = model if isinstance(model, ModelLister) and not info.weights_known else None
 
     async def look(self) -> Mapping[str, str]:
         """Return what the server says of the model, in its list of models and in the last reply.

@@ -96,14 +96,14 @@ class Lane:
         """Most calls in flight."""
         return self.concurrency or self.model.info.concurrency
 
-    def opened(self, role: str, session: Session) -> AskLane:
+    def opened(self, role: str, session: EngineState) -> AskLane:
         """Open the lane of an adapter in a session. Raises `Fatal` if the cost limit needs prices
         that it lacks."""
         return AskLane(role, self, session)
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class EngineState:
     """State that all lanes share.
 
     prepare_picture: called with the pictures of a call that is going to be sent.
@@ -127,7 +127,7 @@ class OpenLane(Generic[P, A]):
     participant: the model, None for one that takes no part in the session.
     """
 
-    def __init__(self, role: str, lane: Lane, session: Session) -> None:
+    def __init__(self, role: str, lane: Lane, session: EngineState) -> None:
         model, limit, policy = lane.model, session.policy.max_cost, session.policy
         info = model.info
         if limit is not None and lane.pricing is None and (info.billed or not role):
@@ -260,7 +260,7 @@ class OpenLane(Generic[P, A]):
 class AskLane(OpenLane[Request, Reply]):
     """The way to a model that continues conversations."""
 
-    def __init__(self, role: str, lane: Lane, session: Session) -> None:
+    def __init__(self, role: str, lane: Lane, session: EngineState) -> None:
         assert isinstance(lane.model, Adapter)
         self.info = lane.model.info
         self.generation = lane.generation

@@ -1,7 +1,8 @@
 """The units of a run as the data of a judgement (`judgment:METHOD:RUN`).
 
 METHOD is a judging protocol, RUN the directory of a run. A complete run is judged from its lines;
-while a run goes, units arrive as they end (`Feed`). Each trajectory is read when its turn comes.
+while a run goes, units arrive as they end (`FinishedUnits`). Each trajectory is read when its turn
+comes.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ FOLDER = "judgments"
 """Where the judgements of a run lie in its directory."""
 
 
-class Feed:
+class FinishedUnits:
     """The units of a run that goes on: all of them, and those that have ended so far."""
 
     def __init__(self, units: Sequence[Unit[Any]]) -> None:
@@ -68,7 +69,7 @@ class Feed:
             yield unit
 
 
-FEEDS: dict[Path, Feed] = {}
+FEEDS: dict[Path, FinishedUnits] = {}
 """Runs that go on in this process and are judged, by their absolute directory."""
 
 

@@ -29,18 +29,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from adapters.contract import AdapterInfo
-from adapters.conversation import Message
 from harness.candidates import Form
 from harness.dialogue import Dialogue
 from harness.question_options import History
 from harness.question_options import NoneRule as NoneRule
 from harness.question_options import Source as Source
-from harness.records import Choice, Step
+from harness.records import Choice
 from harness.views import StepView
+from parsers import letter
 from parsers.actions import ActionSpace, Counterparts
 from parsers.records import Answer, Prediction, Status
 
@@ -82,6 +83,12 @@ class Needs:
     """True if it also shows their elements (`Earlier.segment`), from the pages of their steps."""
     turns: bool = False
     """True if it shows the finished turns of a step's conversation (`Step.turns`)."""
+    form: Form = "mindact"
+    """Form of a choice's text."""
+    choice_tokens: int = 400
+    """Limit of that text in tokens, where the form has one."""
+    usual_history: str | None = None
+    """The earlier steps that `history=auto` shows (`History`); None: all actions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +115,30 @@ class Lettering:
     """Option letters of the choices in listed order; "" if each group has its letters."""
 
     choices: tuple[str, ...]
-    none: str | None
+    none: str | None = None
     """Letter of the None option, if there is one."""
 
 
 def text_first(protocol: AskingProtocol) -> bool:
     """Return True if a protocol sends its pictures behind the text (option `order`)."""
     return getattr(protocol, "order", "") == "text-first"
+
+
+def lettering(protocol: AskingProtocol, count: int) -> Lettering:
+    """Return the letters of `count` choices: the None option's is the first, the last or none.
+
+    None has a letter unless all of them are listed at once. Raises ValueError for too many.
+    """
+    return _lettering(count, protocol.none_rule) if protocol.lettered else Lettering(("",) * count)
+
+
+@lru_cache(maxsize=64)
+def _lettering(count: int, none_rule: str | None) -> Lettering:
+    """One for all steps that list as many."""
+    if none_rule == "first":
+        return Lettering(tuple(letter(i + 1) for i in range(count)), letter(0))
+    choices = tuple(letter(i) for i in range(count))
+    return Lettering(choices, letter(count) if none_rule == "last" else None)
 
 
 def to_prediction(answer: Answer, choices: Sequence[Choice], lettering: Lettering) -> Prediction:
@@ -139,35 +163,33 @@ class AskingProtocol(ABC):
     `write`, for baselines, and `places` or `calls`, for estimates.
     """
 
+    name: ClassVar[str]
+    """Its name in the registry."""
+    View: ClassVar[type[Any]]
+    """The class of what it is shown of a unit (`harness.views`)."""
     paper: ClassVar[str] = ""
     """The publication of this way to ask."""
     actions: ClassVar[ActionSpace | None] = None
-    """The actions that it reads and spells; None for those of the benchmark."""
+    """The actions that it reads and writes; None for those of the benchmark."""
     counterparts: ClassVar[Mapping[str, Counterparts]] = {}
     """Counterparts of its actions in the spaces of benchmarks, by the names of these spaces.
 
     Needed for benchmarks with another action space. An action without a counterpart becomes an
-    answer without an operation, flagged `other_action`."""
+    answer without an operation, flagged `other_action`.
+    """
     of_model: ClassVar[tuple[str, ...]] = ()
     """Names of `settings` that belong to the model while they equal those of `for_model`: models
     that differ in them are still comparable."""
+    lettered: ClassVar[bool] = False
+    """True if it lists all choices at once, each with its letter (`lettering`)."""
     can_be_stored: ClassVar[bool] = False
-    """True if a snapshot can store its questions, which `stored_messages` then returns."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Its name in the registry."""
-
-    @property
-    @abstractmethod
-    def View(self) -> type[Any]:
-        """The class of what it is shown of a unit (`harness.views`)."""
+    """True if a snapshot can store its questions, in two rounds."""
 
     @property
     def history_shown(self) -> History:
         """The earlier steps shown: its field `history`, all actions if it has none."""
-        return History.parse(getattr(self, "history", None))
+        history = getattr(self, "history", None)
+        return History.parse(self.needs.usual_history if history == "auto" else history)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -207,15 +229,6 @@ class AskingProtocol(ABC):
         """Return the replies, by place, of a model that has settled on `said`."""
         return {}
 
-    def letters(self, count: int) -> Lettering:
-        """Return the letters of `count` choices; none unless all of them are listed at once."""
-        return Lettering(("",) * count, None)
-
-    @property
-    def choice_form(self) -> tuple[Form, int]:
-        """Return the form of a choice's text, and its limit in tokens where it has one."""
-        return "mindact", 400
-
     def candidate_description(self, source: Source, top_k: int | None) -> str:
         """Return the candidates it asks about, in the words of published rows.
 
@@ -224,16 +237,12 @@ class AskingProtocol(ABC):
         pools = {"snapshot": "snapshot", "ranker": f"ranker top-{top_k}", "all": "all elements"}
         return f"{pools[source]}, {self.way}"
 
-    def stored_messages(
-        self, step: Step, choices: Sequence[Choice]
-    ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-        """Return the messages of both rounds as a snapshot stores them."""
-        raise NotImplementedError(f"a snapshot cannot store the questions of '{self.name}'")
-
     def calls(self, count: int) -> tuple[int, int]:
-        """Return the least and the largest number of calls to the model under test about a unit
-        with `count` candidates. Those to other roles are estimated from a dialogue of empty
-        replies."""
+        """Return the least and the largest number of calls of a unit with `count` candidates.
+
+        It counts calls to the model under test; those to other roles are estimated from a dialogue
+        of empty replies.
+        """
         return len(self.places), len(self.places)
 
     def settings(self) -> dict[str, object]:

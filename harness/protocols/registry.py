@@ -22,7 +22,7 @@ from harness.protocols.contract import AskingProtocol
 from harness.settings import SETTINGS, values, written
 
 PROTOCOLS: Registry[AskingProtocol] = Registry(
-    "protocol", "vlm_eval.protocols", has=("dialogue", "View"), several=True
+    "protocol", "vlm_eval.protocols", has=("dialogue", "View", "name"), several=True
 )
 _BUILT_IN = {
     "seeact-two-rounds": (

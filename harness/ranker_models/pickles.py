@@ -22,7 +22,7 @@ from adapters.input_files import open_file
 from harness.errors import DataError
 from harness.parquet_writing import check_new
 from harness.rankers import PUBLISHED
-from harness.rankers.files import Entry, write_ranks
+from harness.rankers.files import RankedStep, write_ranks
 
 _ALLOWED = {"collections.defaultdict": collections.defaultdict, "builtins.dict": dict}
 _PARTS = ("scores", "ranks")
@@ -34,7 +34,7 @@ _SHOWN = 80
 """Longest name or number quoted in a message, in characters."""
 
 
-class Refused(DataError):
+class UnsafePickle(DataError):
     """The pickle refers to something other than plain data."""
 
 
@@ -44,13 +44,13 @@ class _Unpickler(pickle.Unpickler):
         full = f"{'builtins' if module == '__builtin__' else module}.{name}"
         if full in _ALLOWED:
             return _ALLOWED[full]
-        raise Refused(
+        raise UnsafePickle(
             f"the pickle names {_cut(f'{module}.{name}')}; only plain dicts, lists, strings and "
             f"numbers and {', '.join(_ALLOWED)} are accepted"
         )
 
     def persistent_load(self, pid: object) -> NoReturn:
-        raise Refused("the pickle refers to objects outside of itself")
+        raise UnsafePickle("the pickle refers to objects outside of itself")
 
 
 @contextmanager
@@ -82,16 +82,16 @@ def convert(
     """Write the scores or ranks in a pickle, made by `ranker`, as parquet for `RankTable`.
 
     The pickle is `{"scores": {step: {node: number}}, "ranks": ...}`; either may be missing. Raises
-    `Refused` if it names another class or a function (nothing was called), and `DataError` if it is
-    not a pickle or not of this shape, or `out` exists or cannot be written. Returns the numbers of
-    steps and candidates, and which of `scores` and `ranks` the pickle has.
+    `UnsafePickle` if it names another class or a function (nothing was called), and `DataError` if
+    it is not a pickle or not of this shape, or `out` exists or cannot be written. Returns the
+    numbers of steps and candidates, and which of `scores` and `ranks` the pickle has.
     """
     check_new(out, overwrite=overwrite)
     parts = _load(path)
     size, count = path.stat().st_size, 0
     ranks, scores = parts.get("ranks", {}), parts.get("scores", {})
 
-    def entries() -> Iterator[Entry]:
+    def entries() -> Iterator[RankedStep]:
         nonlocal count
         for step_id in dict.fromkeys([*ranks, *scores]):
             where = f"{path}, step {_shown(step_id)}"
@@ -117,8 +117,8 @@ def _load(path: Path) -> dict[str, dict[Any, Any]]:
     try:
         with open_file(path) as file, memory_limit(_BASE_BYTES + _TIMES * path.stat().st_size):
             loaded = _Unpickler(file).load()
-    except Refused as error:
-        raise Refused(f"{path} was refused: {error}") from error
+    except UnsafePickle as error:
+        raise UnsafePickle(f"{path} was refused: {error}") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except MemoryError as error:
@@ -151,7 +151,9 @@ def _numbers(stored: object, where: str) -> dict[str, float]:
     return numbers
 
 
-def _entry(step_id: str, ranks: dict[str, float], scores: dict[str, float], where: str) -> Entry:
+def _entry(
+    step_id: str, ranks: dict[str, float], scores: dict[str, float], where: str
+) -> RankedStep:
     """Order a step's candidates by rank, else by score; those without either number come last."""
     for what, numbers in (("rank", ranks), ("score", scores)):
         for node, number in numbers.items():
@@ -165,7 +167,7 @@ def _entry(step_id: str, ranks: dict[str, float], scores: dict[str, float], wher
         key=lambda node: (ranks.get(node, worst), -scores.get(node, -worst)),
     )
     last = int(max(ranks.values(), default=-1))
-    return Entry(
+    return RankedStep(
         step_id,
         ids,
         [int(ranks.get(node, last + 1)) for node in ids] if ranks else list(range(len(ids))),

@@ -27,7 +27,7 @@ from harness.parquet_writing import check_new
 from harness.planning.data import open_data
 from harness.printing import say
 from harness.rankers import ByScore, open_ranks
-from harness.rankers.files import Entry, write_ranks
+from harness.rankers.files import RankedStep, write_ranks
 from harness.runs.files import append_lines, cut_torn, read_lines
 from harness.settings import allow_code
 from harness.tables import counted
@@ -105,11 +105,11 @@ def rank_benchmark(dataset: StepDataset, ranker: str, out: Path, *, overwrite: b
     return known
 
 
-def _entry(partial: Path, place: int) -> Entry:
+def _entry(partial: Path, place: int) -> RankedStep:
     with partial.open("rb") as file:
         file.seek(place)
         step_id, ids, scores = json.loads(file.readline())
-    return Entry(step_id, ids, range(len(ids)), scores)
+    return RankedStep(step_id, ids, range(len(ids)), scores)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from harness.benchmarks.recorded import decode_operation
 from harness.errors import DataError
 from harness.parquet_writing import check_new, write_rows
 from harness.rankers import PUBLISHED
-from harness.rankers.files import Entry, write_ranks
+from harness.rankers.files import RankedStep, write_ranks
 
 _COLUMNS = (
     *("action_uid", "raw_html", "cleaned_html", "operation", "pos_candidates", "neg_candidates"),
@@ -76,7 +76,7 @@ def import_queries(
     for path in filter(None, (out, scores)):
         check_new(path, overwrite=overwrite)
     seen: dict[str, bytes] = {}
-    ranked: list[Entry] = []
+    ranked: list[RankedStep] = []
     lines = 0
 
     def records() -> Iterator[dict[str, object]]:
@@ -145,7 +145,7 @@ def _candidate(stored: _Candidate) -> str:
     return json.dumps(kept, ensure_ascii=False)
 
 
-def _entry(step_id: str, query: _Query, where: str) -> Entry | None:
+def _entry(step_id: str, query: _Query, where: str) -> RankedStep | None:
     """Return the candidates by rank; None if they have no ranks."""
     known = {str(c.backend_node_id): c for c in (*query.pos_candidates, *query.neg_candidates)}
     if all(c.rank is None for c in known.values()):
@@ -158,4 +158,4 @@ def _entry(step_id: str, query: _Query, where: str) -> Entry | None:
     ids = sorted(ranks, key=lambda node_id: ranks[node_id])
     scores = [score for node_id in ids if (score := known[node_id].score) is not None]
     whole = len(scores) == len(ids)
-    return Entry(step_id, ids, [ranks[node_id] for node_id in ids], scores if whole else None)
+    return RankedStep(step_id, ids, [ranks[node_id] for node_id in ids], scores if whole else None)

@@ -195,7 +195,7 @@ _METADATA = b"vlm_eval_ranks"
 _STEPS_PER_GROUP = 64
 
 
-class Entry(NamedTuple):
+class RankedStep(NamedTuple):
     """A row of the table: a step's candidates, best first, with their ranks, scores or both."""
 
     step_id: str
@@ -217,7 +217,7 @@ class RankTable(StoredRanks):
         self._group = lru_cache(maxsize=2)(self._read_group)
         with opened(path) as file:
             require(path, column_names(file), ("step_id", "ids"), "ranks (vlm-eval rankers rank)")
-            self._columns = [name for name in Entry._fields if name in column_names(file)]
+            self._columns = [name for name in RankedStep._fields if name in column_names(file)]
             self.settings = _settings(file.schema_arrow.metadata)
             self.ranker = str(self.settings.get("ranker") or "")
             for group, offset, record in small_columns(file, ["step_id"]):
@@ -229,14 +229,14 @@ class RankTable(StoredRanks):
         """Return the steps in file order."""
         return tuple(self._places)
 
-    def entry(self, step_id: str) -> Entry:
+    def entry(self, step_id: str) -> RankedStep:
         """Read the row of a step. Raises `KeyError`, or `DataError` for a damaged row."""
         group, offset = self._places[step_id]
         record: dict[str, Any] = self._group(group).slice(offset, 1).to_pylist()[0]
         for name in ("ranks", "scores"):
             if record.get(name) is not None and len(record[name]) != len(record["ids"]):
                 raise DataError(f"{self.path}, step {step_id}: {name} and ids differ in length")
-        return Entry(step_id, record["ids"], record.get("ranks"), record.get("scores"))
+        return RankedStep(step_id, record["ids"], record.get("ranks"), record.get("scores"))
 
     def values(self, step_id: str) -> Mapping[str, float]:
         entry = self.entry(step_id)
@@ -252,7 +252,7 @@ class RankTable(StoredRanks):
 def write_ranks(
     path: Path,
     settings: Mapping[str, object],
-    entries: Iterable[Entry],
+    entries: Iterable[RankedStep],
     *,
     overwrite: bool = False,
 ) -> int:

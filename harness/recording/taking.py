@@ -9,7 +9,7 @@ from uuid import uuid4
 from harness.recording.columns import Op
 from harness.recording.draft import Taken
 from harness.recording.masking import Secrets
-from harness.recording.picture import TALLEST, Picture, TooManyNodes, take_picture
+from harness.recording.picture import TALLEST, PageImage, TooManyNodes, take_picture
 from harness.recording.tab import Message, Tab
 
 SHORTEST_COOKIE = 16
@@ -106,7 +106,7 @@ class Taking:
         step = Taken(str(uuid4()), op, "", page, url, entry, tuple(notes))
         return step, picture.data if picture else None
 
-    async def _picture(self, gesture: Gesture, notes: list[str]) -> Picture | None:
+    async def _picture(self, gesture: Gesture, notes: list[str]) -> PageImage | None:
         """Take a picture that showed secrets in the same places before and after.
 
         Returns None, and adds a note, if the page cannot be searched or keeps changing.

@@ -59,7 +59,7 @@ class Setup:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class Start:
     """One start of a run.
 
     started: when, in ISO 8601, UTC.
@@ -76,7 +76,7 @@ class Session:
     measured: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def now(cls, settings: Mapping[str, Any]) -> Session:
+    def now(cls, settings: Mapping[str, Any]) -> Start:
         """Return a session that starts now, in this process."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(started, os.getpid(), dict(settings), environment())
@@ -136,7 +136,7 @@ class Manifest(Setup):
     unrecorded: float = 0.0
     reading: int
     redone: Redone | None = None
-    sessions: tuple[Session, ...] = ()
+    sessions: tuple[Start, ...] = ()
 
     @property
     def paid_before(self) -> str | None:

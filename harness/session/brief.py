@@ -17,7 +17,7 @@ from harness.runs.on_record import reused_replies
 from harness.session.reply_limit import higher, unusable_replies
 from harness.session.summary import agreement_line
 from harness.settings import Settings
-from harness.tables import Cell, Column, Grid, Row, Section, counted, percent, render
+from harness.tables import Cell, Grid, Heading, Row, Section, counted, percent, render
 from harness.tables.grid import FEW_MARK
 from harness.tables.repeats import repeats_text
 from harness.tables.results import cell_of
@@ -42,7 +42,7 @@ def print_result(console: Console, grid: Grid) -> None:
 
 def empty_grid(declared: Declaration) -> Grid:
     """The result of a run without units."""
-    return Grid("", (Column("", "left"),), (), footnotes=(f"no {declared.units}",))
+    return Grid("", (Heading("", "left"),), (), footnotes=(f"no {declared.units}",))
 
 
 def brief_grid(
@@ -79,10 +79,10 @@ def brief_grid(
         for one, row in found.items()
     )
     splits = ", ".join(sorted({record.scored().group(SPLIT) for record in records}))
-    columns = [Column("", "left"), Column("score [95 % interval]"), Column("meaning", "left")]
+    columns = [Heading("", "left"), Heading("score [95 % interval]"), Heading("meaning", "left")]
     title = f"{manifest.model['name']} on {settings.benchmark} ({splits}): {_scored(total)}"
     if chance:
-        columns.insert(2, Column("chance"))
+        columns.insert(2, Heading("chance"))
     return Grid(
         title="; ".join(filter(None, [open_run(directory).incomplete(records), title])),
         columns=tuple(columns),

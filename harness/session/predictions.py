@@ -28,8 +28,8 @@ from harness.session.summary import plain, plain_results, results_of
 from harness.settings import Settings, declared_by
 from harness.tables import (
     TEST_DATA_NOTE,
-    Column,
     Grid,
+    Heading,
     Row,
     Section,
     clean,
@@ -179,7 +179,7 @@ def _grid(parts: dict[str, SeeClickScores], unsettled: int) -> Grid:
     left_out = [f"{unsettled} steps have no reply yet and are left out."] if unsettled else []
     return Grid(
         title="",
-        columns=(Column("", "left"), *map(Column, (*heads, "2-decimal ceiling"))),
+        columns=(Heading("", "left"), *map(Heading, (*heads, "2-decimal ceiling"))),
         sections=(Section(tuple(rows)),),
         footnotes=(
             f"Per cent. Skipped as in SeeClick: {', '.join(map(_skips, parts.items()))}.",

@@ -20,7 +20,7 @@ from harness.session.brief import (
 )
 from harness.session.summary import Found, agreement_line, prompt_tokens_of, trials_of
 from harness.settings import Settings
-from harness.tables import Column, Grid, Row, Section, counted, few_notes, percent
+from harness.tables import Grid, Heading, Row, Section, counted, few_notes, percent
 from harness.tables.repeats import repeat_notes, repeat_rows
 from harness.tables.results import (
     POOLED,
@@ -77,7 +77,7 @@ def result_grid(
     pictures, unrecorded = (manifest.pictures, manifest.unrecorded) if manifest else ("", 0.0)
     return Grid(
         title=open_run(directory).incomplete(records) if directory else "",
-        columns=(Column("", "left"), *map(Column, heads(declared))),
+        columns=(Heading("", "left"), *map(Heading, heads(declared))),
         sections=tuple(
             Section(tuple(_rows(part, finer[name])), name) for name, part in shown.items()
         ),

@@ -19,7 +19,7 @@ from harness.session.summary import GROWTH, RunningScores, tokens_and_cost
 from harness.settings import Settings
 from harness.tables.results import POOLED
 from harness.trackers.config import open_trackers
-from harness.trackers.contract import Ending, Feed, Values
+from harness.trackers.contract import Ending, TrackerThread, Values
 from parsers import Results
 from parsers.declaration import SPLIT
 
@@ -48,7 +48,7 @@ class Tracking(SessionObserver):
         `say` prints a line for the user. Raises `UserError` as `open_trackers`.
         """
         trackers = open_trackers(settings.track, given)
-        self._feeds = [Feed(name, one, say, END_S) for name, one in trackers.items()]
+        self._feeds = [TrackerThread(name, one, say, END_S) for name, one in trackers.items()]
         self._running = RunningScores(settings)
         self._plan: Plan | None = None
         self._before = self._sent = 0

@@ -22,7 +22,7 @@ from parsers.clusters import clustered
 from parsers.counting import cluster_above, parent_of
 from reports.comparison.pairing import AGAINST, Paired, pair
 from reports.comparison.replies import replies_of
-from reports.comparison.results import Comparison, Comparisons, Contrast, Progress, verdict
+from reports.comparison.results import Comparison, Comparisons, Contrast, RunProgress, verdict
 from reports.comparison.settings import Subject, check_comparable
 from reports.comparison.spent import takes
 from reports.frames.rows import InvalidRule, RunRows, run_rows
@@ -101,7 +101,7 @@ def compare_runs(
         baseline=first,
         others=tuple(_corrected(comparisons, correction, planned)),
         progress=tuple(
-            Progress(label, of.run.complete, counts.n_settled, counts.n_valid + of.unreached)
+            RunProgress(label, of.run.complete, counts.n_settled, counts.n_valid + of.unreached)
             for label, of in rows.items()
             for counts in [of.total.counts]
         ),

@@ -196,8 +196,8 @@ def grids(table: pd.DataFrame) -> list[Grid]:
     counts = Grid(
         title="",
         columns=(
-            tables.Column("class", "left"),
-            *map(tables.Column, (words.units, "share", "of errors")),
+            tables.Heading("class", "left"),
+            *map(tables.Heading, (words.units, "share", "of errors")),
         ),
         sections=tuple(_section(*key, rows, words.units) for key, rows in sections.items()),
         above=about(table.attrs),
@@ -268,7 +268,7 @@ def _example_grid(table: pd.DataFrame) -> Grid:
         sections.setdefault((one["run"], one["error_class"]), []).append(Row(cells))
     return Grid(
         title="Examples",
-        columns=tuple(tables.Column(head, "left") for head in (words.unit, *shown)),
+        columns=tuple(tables.Heading(head, "left") for head in (words.unit, *shown)),
         sections=tuple(
             Section(tuple(rows), title=f"{run}: {table.attrs['titles'][name]}")
             for (run, name), rows in sections.items()

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from adapters.secrets import masked
-from harness.tables import Column, Grid, bounds, percent, rows_of
+from harness.tables import Grid, Heading, bounds, percent, rows_of
 from reports.published.keys import ANY
 from reports.reproductions.outcome import Measured, Reproduction
 
@@ -124,7 +124,7 @@ def list_grid(listed: Iterable[Reproduction]) -> Grid:
     text = ("name", "published row", "measure", "key", "comparable")
     return Grid(
         "Reproductions",
-        tuple(Column(c, "left" if c in text else "right") for c in columns),
+        tuple(Heading(c, "left" if c in text else "right") for c in columns),
         rows_of(rows),
         footnotes=("Per cent. Prices and hours are expectations.",),
     )

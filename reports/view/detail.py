@@ -12,7 +12,7 @@ from adapters.conversation import Picture
 from harness.runs import CallRecord, MessageRecord, Unit
 from harness.runs.pictures import sent_picture
 from parsers import Declaration
-from reports.view.parts import Frame, Part, Score, UnitPage, Window, facts_of, key_of
+from reports.view.parts import Frame, Score, UnitPage, UnitPart, Window, facts_of, key_of
 from reports.view.points import Points
 
 
@@ -20,7 +20,7 @@ def detail(
     record: Unit[Any],
     calls: Sequence[CallRecord],
     points: Points,
-    part: Part,
+    part: UnitPart,
     blobs: Mapping[str, Sequence[Any]],
     layers: Mapping[str, Window],
 ) -> dict[str, Any]:

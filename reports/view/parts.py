@@ -65,7 +65,7 @@ class Fact(NamedTuple):
         return self[:8]
 
 
-class Drawn(NamedTuple):
+class DrawnBox(NamedTuple):
     """A box on the picture, as (x, y, width, height) in page pixels, in the order of drawing.
 
     Attributes:
@@ -78,14 +78,14 @@ class Drawn(NamedTuple):
     corners: Sequence[tuple[float, float]] = ()
 
 
-class Cell(NamedTuple):
+class ComparedCell(NamedTuple):
     """A cell of the table: text, then code."""
 
     text: str = ""
     code: str = ""
 
 
-class Line(NamedTuple):
+class ComparedLine(NamedTuple):
     """A line of the table that compares the answer with the right one.
 
     Attributes:
@@ -93,11 +93,11 @@ class Line(NamedTuple):
     """
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[ComparedCell, ...]
     right: bool | None = None
 
 
-class Item(NamedTuple):
+class ListItem(NamedTuple):
     """An item of a list.
 
     Attributes:
@@ -124,7 +124,7 @@ class Listed(NamedTuple):
     """
 
     title: str
-    items: Sequence[Item]
+    items: Sequence[ListItem]
     note: str = ""
     empty: str = ""
     early: bool = False
@@ -152,7 +152,7 @@ class Frame(NamedTuple):
     goal: str = ""
     picture: str = ""
     size: tuple[float, float] | None = None
-    boxes: Sequence[Drawn] = ()
+    boxes: Sequence[DrawnBox] = ()
     point: tuple[float, float] | None = None
     mark: str = ""
     to: tuple[float, float] | None = None
@@ -172,7 +172,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class UnitPart:
     """The kind's part of the view of a unit.
 
     Attributes:
@@ -191,12 +191,12 @@ class Part:
     """
 
     page: tuple[int, int] | None = None
-    boxes: Sequence[Drawn] | None = None
+    boxes: Sequence[DrawnBox] | None = None
     point: tuple[float, float] | None = None
     focus: Box | None = None
     actual: bool = False
     heads: tuple[str, ...] = ("answered",)
-    lines: Sequence[Line] = ()
+    lines: Sequence[ComparedLine] = ()
     lists: Sequence[Listed] = ()
     scores: Sequence[Score] | None = None
     raw: Any = None
@@ -204,7 +204,7 @@ class Part:
     strip: Sequence[Frame] = ()
 
 
-def part_of(page: UnitPage, record: Unit[Any], calls: Sequence[CallRecord]) -> Part:
+def part_of(page: UnitPage, record: Unit[Any], calls: Sequence[CallRecord]) -> UnitPart:
     """Return what a kind adds to the page of a unit; an exception of its names the unit."""
     try:
         return page.part(record, calls)
@@ -242,11 +242,11 @@ class UnitPage:
         action = record.prediction.action if record.prediction else None
         return str(action)[:LONGEST] if action else None
 
-    def part(self, record: Unit[Any], calls: Sequence[CallRecord]) -> Part:
+    def part(self, record: Unit[Any], calls: Sequence[CallRecord]) -> UnitPart:
         """Return the kind's part of the view: by default the action, and the unchanged detail."""
         action = record.prediction.action if record.prediction else None
         point = action.point if action else None
-        return Part(lines=list(action_lines(action)), point=point, raw=record.detail)
+        return UnitPart(lines=list(action_lines(action)), point=point, raw=record.detail)
 
 
 def facts_of(page: UnitPage, declared: Declaration) -> Sequence[Fact]:
@@ -324,14 +324,17 @@ def average_words(average: Average, declared: Declaration) -> str:
     return f"{average} over {over.get(average, 'groups')}"
 
 
-def action_lines(action: Action | None) -> list[Line]:
+def action_lines(action: Action | None) -> list[ComparedLine]:
     """Return the lines of a table that tell an action, each with one cell."""
     if action is None:
         return []
     point = ", ".join(f"{value:g}" for value in action.point) if action.point else ""
     known = (("action", action.name), ("element", action.element), ("point", point))
-    lines = [Line(name, (Cell(text),)) for name, text in known if text]
-    return lines + [Line(name, (Cell(_value(value)),)) for name, value in action.arguments.items()]
+    lines = [ComparedLine(name, (ComparedCell(text),)) for name, text in known if text]
+    return lines + [
+        ComparedLine(name, (ComparedCell(_value(value)),))
+        for name, value in action.arguments.items()
+    ]
 
 
 def _value(value: Value) -> str:

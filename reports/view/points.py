@@ -20,7 +20,7 @@ MOST_VALUES = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class Series:
     """A run, or one repeat of a run with several."""
 
     label: str
@@ -29,7 +29,7 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UnitResult:
     """The outcome of a unit in a lane.
 
     result: RIGHT, PART (the main measure missed, but not the first that it needs) or WRONG where
@@ -67,7 +67,7 @@ class Point:
     split: str
     facts: dict[str, str | None]
     invalid: str | None
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    outcomes: dict[int, UnitResult] = field(default_factory=dict)
 
     @property
     def parent(self) -> str:
@@ -91,7 +91,7 @@ class Points:
     page: UnitPage
     measures: list[Measure]
     graded: frozenset[str]
-    lanes: list[Lane] = field(default_factory=list)
+    lanes: list[Series] = field(default_factory=list)
     units: dict[str, Point] = field(default_factory=dict)
     facts: list[Fact] = field(default_factory=list)
     own_goals: bool = False
@@ -124,7 +124,7 @@ def collect(runs: Mapping[str, Run], classes: Mapping[tuple[str, str, int], str]
         repeats = sorted({record.repeat for record in records}) or [0]
         places = {repeat: len(points.lanes) + i for i, repeat in enumerate(repeats)}
         named = len(repeats) > 1
-        points.lanes += [Lane(f"{label} #{r + 1}" if named else label, label, r) for r in repeats]
+        points.lanes += [Series(f"{label} #{r + 1}" if named else label, label, r) for r in repeats]
         outcome_of = _outcomes(points)
         for record in records:
             point = units.get(record.unit_id)
@@ -193,20 +193,20 @@ def _point(record: Unit[Any], facts: Sequence[Fact], declared: Declaration) -> P
     )
 
 
-def _outcomes(points: Points) -> Callable[[Unit[Any], str | None], Outcome]:
+def _outcomes(points: Points) -> Callable[[Unit[Any], str | None], UnitResult]:
     """Return the function from a line of a run to what the list says of it."""
     main = points.declared.main_of_units
     needed = main.needs[0] if main.needs else ""
     names = [one.name for one in points.measures]
 
-    def outcome(record: Unit[Any], error_class: str | None) -> Outcome:
+    def outcome(record: Unit[Any], error_class: str | None) -> UnitResult:
         if not record.asked and record.scores is None:
-            return Outcome(NOT_ASKED, None, error_class)
+            return UnitResult(NOT_ASKED, None, error_class)
         if record.invalid is not None and record.asked:
-            return Outcome(VOID, None, error_class)
+            return UnitResult(VOID, None, error_class)
         prediction = record.prediction
         if not record.settled or prediction is None or record.scores is None:
-            return Outcome(OPEN, None, error_class)
+            return UnitResult(OPEN, None, error_class)
         scores = record.scores or {}
         value = scores.get(main.name)
         result = SCORED
@@ -217,7 +217,7 @@ def _outcomes(points: Points) -> Callable[[Unit[Any], str | None], Outcome]:
             result = RIGHT if value else part
         answer = points.page.answer(record)
         listed = tuple(scores.get(name) for name in names)
-        return Outcome(result, str(prediction.status), error_class, answer, value, listed)
+        return UnitResult(result, str(prediction.status), error_class, answer, value, listed)
 
     return outcome
 
@@ -236,7 +236,7 @@ def as_rows(
     def word(text: str | None) -> int | None:
         return None if text is None else words.setdefault(text, len(words))
 
-    def said(one: Outcome | None) -> list[Any] | None:
+    def said(one: UnitResult | None) -> list[Any] | None:
         if one is None:
             return None
         words = (one.result, one.status, one.error_class, one.answer)
@@ -320,7 +320,7 @@ def sample(points: Points, count: int) -> list[str]:
 
 
 def _kind(point: Point, lanes: int) -> tuple[object, ...]:
-    outcomes: Mapping[int, Outcome] = point.outcomes
+    outcomes: Mapping[int, UnitResult] = point.outcomes
     by_lane = (outcomes.get(lane) for lane in range(lanes))
     return tuple(o and (o.result, o.status, o.error_class) for o in by_lane)
 

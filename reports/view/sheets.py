@@ -29,15 +29,15 @@ from reports.view.points import (
     RIGHT,
     SCORED,
     WRONG,
-    Lane,
-    Outcome,
     Points,
+    Series,
+    UnitResult,
     as_rows,
     collect,
     terms,
 )
 from reports.view.tables import (
-    Shown,
+    ShownTable,
     Summary,
     setting_text,
     shown_tables,
@@ -109,7 +109,7 @@ def _pair(points: Points, first: int, second: int) -> Pair:
     )
 
 
-def _beside(one: Outcome, other: Outcome) -> tuple[bool, bool]:
+def _beside(one: UnitResult, other: UnitResult) -> tuple[bool, bool]:
     """Return True if each of two outcomes is right, or at least as high as the other."""
     if one.result == SCORED or other.result == SCORED:
         first, second = one.main or 0.0, other.main or 0.0
@@ -117,7 +117,7 @@ def _beside(one: Outcome, other: Outcome) -> tuple[bool, bool]:
     return one.result == RIGHT, other.result == RIGHT
 
 
-def _settled(points: Points, first: int, second: int) -> Iterator[tuple[Outcome, Outcome]]:
+def _settled(points: Points, first: int, second: int) -> Iterator[tuple[UnitResult, UnitResult]]:
     for point in points.units.values():
         one, other = point.outcomes.get(first), point.outcomes.get(second)
         if one and other and one.result in SETTLED and other.result in SETTLED:
@@ -159,7 +159,7 @@ class Sheet:
         return list(self.runs)
 
     @property
-    def lanes(self) -> list[Lane]:
+    def lanes(self) -> list[Series]:
         return self.points.lanes
 
     @property
@@ -178,11 +178,11 @@ class Sheet:
         return next(iter(self.summary.frames))
 
     @cached_property
-    def tables(self) -> list[Shown]:
+    def tables(self) -> list[ShownTable]:
         return shown_tables(self.summary)
 
     @cached_property
-    def beside(self) -> list[Shown]:
+    def beside(self) -> list[ShownTable]:
         return side_by_side_tables(self.summary)
 
     @cached_property

@@ -10,7 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from harness.runs import Run, RunError
-from harness.tables import Cell, Column, Grid, Row, Section
+from harness.tables import Cell, Grid, Heading, Row, Section
 from harness.tables.markup import html_table
 from harness.tables.results import POOLED, rate_heads
 from parsers import Declaration
@@ -43,7 +43,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownTable:
     """A grid on the page.
 
     title: its heading.
@@ -56,10 +56,10 @@ class Shown:
     footnotes: tuple[str, ...]
 
 
-def shown(title: str, grid: Grid) -> Shown:
+def shown(title: str, grid: Grid) -> ShownTable:
     """Prepare a grid for the templates."""
     html = Markup(html_table(grid, title))
-    return Shown(title, html, grid.footnotes)
+    return ShownTable(title, html, grid.footnotes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def setting_text(value: Setting) -> str:
     return str(value)
 
 
-def shown_tables(summary: Summary) -> list[Shown]:
+def shown_tables(summary: Summary) -> list[ShownTable]:
     """Return the tables of the summary: by the first key in both averages, then by all other
     keys."""
     declared = summary.declared
@@ -184,7 +184,7 @@ def outer_keys(summary: Summary) -> list[str]:
     ]
 
 
-def side_by_side_tables(summary: Summary) -> list[Shown]:
+def side_by_side_tables(summary: Summary) -> list[ShownTable]:
     """Return the runs side by side, by split and by the outermost level of parents."""
     grids = [side_by_side(summary.grids[key]) for key in outer_keys(summary)]
     return [shown(grid.title, grid) for grid in grids]
@@ -202,10 +202,10 @@ def side_by_side(grid: Grid) -> Grid:
             for headlines in runs
         ]
         rows += [Row((group, head, *column)) for head, *column in zip(named, *cells, strict=True)]
-    labels = (Column(section.title) for section in grid.sections)
+    labels = (Heading(section.title) for section in grid.sections)
     return Grid(
         title=f"Rates by {key.head}",
-        columns=(key, Column("metric", "left"), *labels),
+        columns=(key, Heading("metric", "left"), *labels),
         sections=(Section(tuple(rows)),),
         footnotes=grid.footnotes,
     )

@@ -18,8 +18,8 @@ from reports.load import corrupt_lines, notes_of, open_runs
 from reports.view import FULL, POLICY
 from reports.view.detail import detail
 from reports.view.folder import call, check, note, prepare
-from reports.view.parts import Part, Window, part_of, title_of
-from reports.view.pictures import Picture, PictureFolder, Wanted, wanted_of
+from reports.view.parts import UnitPart, Window, part_of, title_of
+from reports.view.pictures import PictureFile, PictureFolder, UnitWithPictures, wanted_of
 from reports.view.plots import Plot, effort_plot, ladders, rates_plot
 from reports.view.points import sample
 from reports.view.sheets import Sheet, listed, sheets_of
@@ -48,7 +48,7 @@ Bar = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 """Shows progress: from a label and a number of items, a context whose value is called per item."""
 
 
-class Made(NamedTuple):
+class ShownCount(NamedTuple):
     """The number of units that the page shows, and of all units, with the words for them."""
 
     shown: int
@@ -62,7 +62,7 @@ def no_bar(label: str, length: int) -> Iterator[Callable[[], None]]:
     yield lambda: None
 
 
-class Page:
+class RunsPage:
     """The page of runs in a folder; it can be written again as the runs go on.
 
     paths: the run directories.
@@ -110,7 +110,7 @@ class Page:
         stats = (file.stat() if file.exists() else None for file in files)
         return tuple((stat.st_size, stat.st_mtime_ns) if stat else None for stat in stats)
 
-    def write(self, *, overwrite: bool = False) -> Made:
+    def write(self, *, overwrite: bool = False) -> ShownCount:
         """Write the page; the folder is left alone until the runs have been read.
 
         overwrite: True to replace a page that this program did not write.
@@ -149,7 +149,7 @@ class Page:
         self._written = state
         units = " and ".join(dict.fromkeys(sheet.declared.units for sheet in sheets))
         shown, total = (sum(n) for n in zip(*((s.shown, s.total) for s in sheets), strict=True))
-        return Made(shown, total, units)
+        return ShownCount(shown, total, units)
 
     def _scripts(self, sheet: Sheet) -> dict[str, int]:
         """Return the numbers of the scripts of the units to show."""
@@ -160,17 +160,17 @@ class Page:
 
     def _write_details(
         self, sheet: Sheet, scripts: Mapping[str, int]
-    ) -> list[tuple[str, list[Wanted]]]:
+    ) -> list[tuple[str, list[UnitWithPictures]]]:
         """Write a script per unit, with a statement per lane. Return the pictures needed by run."""
         folder, points = self._out / "data", sheet.points
         begin = note(notes_of(sheet.runs.values()))
         pictures = self._pictures_of(sheet)
-        wanted: list[tuple[str, list[Wanted]]] = []
+        wanted: list[tuple[str, list[UnitWithPictures]]] = []
         begun: set[str] = set()
         lanes = {(lane.run, lane.repeat): number for number, lane in enumerate(points.lanes)}
         with self._bar(sheet.declared.units, len(scripts) * len(lanes)) as advance:
             for label, run in sheet.runs.items():
-                of_run: dict[str, Wanted] = {}
+                of_run: dict[str, UnitWithPictures] = {}
                 for record in run.records():
                     number = scripts.get(record.unit_id)
                     if number is None:
@@ -201,7 +201,9 @@ class Page:
             path.replace(path.with_suffix(""))
         return wanted
 
-    def _layered(self, run: Run, record: Unit[Any], part: Part) -> tuple[Wanted, dict[str, Window]]:
+    def _layered(
+        self, run: Run, record: Unit[Any], part: UnitPart
+    ) -> tuple[UnitWithPictures, dict[str, Window]]:
         """Return the pictures of a unit, and those that are laid over the enlarged one.
 
         Where parts would be cut in full resolution, a page that is served needs none: it shows the
@@ -236,7 +238,7 @@ class Page:
         return folder
 
     def _write_pictures(
-        self, sheet: Sheet, wanted: list[tuple[str, list[Wanted]]]
+        self, sheet: Sheet, wanted: list[tuple[str, list[UnitWithPictures]]]
     ) -> dict[str, list[Any]]:
         """Write the pictures of units; return name, width and height by unit, or the reason."""
         folder = self._pictures_of(sheet)
@@ -270,7 +272,7 @@ def _replace(path: Path, data: bytes) -> None:
     new.replace(path)
 
 
-def _picture(picture: Picture) -> list[Any]:
+def _picture(picture: PictureFile) -> list[Any]:
     if picture.name is None:
         return [None, picture.reason]
     return [picture.name, picture.width, picture.height]

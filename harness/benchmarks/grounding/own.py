@@ -24,7 +24,7 @@ from harness.benchmarks.grounding.sets import (
     PICTURE,
     Convention,
     GroundingSet,
-    Row,
+    Instruction,
     Size,
     declaration,
     points_of,
@@ -32,7 +32,7 @@ from harness.benchmarks.grounding.sets import (
 from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import check_labels, own_folder, own_folders, reading
 from harness.benchmarks.sample import refuse_data
-from harness.benchmarks.sample_windows import SIZE, Screenshots, Window
+from harness.benchmarks.sample_windows import SIZE, SampleWindows, Window
 from harness.errors import DataError
 from harness.sample import WINDOWS
 from parsers.declaration import Declaration, Group, Level
@@ -102,7 +102,7 @@ class GroundingItems(GroundingSet):
         absent = any(unit.detail.gold.kind == "absent" for unit in opened.entries)
         return replace(opened, declared=_declared(schema, absent=absent), origin=origin)
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+    def rows(self, folder: Folder, split: str) -> Iterator[Instruction]:
         schema = _schema(folder.root / SCHEMA)
         folder.files(SCHEMA, "the schema")
         folder.files(ITEMS, "a line per item")
@@ -132,11 +132,11 @@ def _declared(schema: _Schema, *, absent: bool) -> Declaration:
 
 def _row(
     one: _Stored, where: str, folder: Folder, schema: _Schema, size: Size | None = None
-) -> Row:
+) -> Instruction:
     cluster = "" if schema.cluster == "picture" else schema.cluster
     needed = [*schema.groups, *([cluster] if cluster else [])]
     check_labels(needed, SCHEMA, one.labels, f"{folder.root}/{where}: {one.id}")
-    return Row(
+    return Instruction(
         where=where,
         unit_id=one.id,
         picture=one.image,
@@ -179,7 +179,7 @@ class _Place(Window, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class _Windows(Folder):
     """Windows of screenshots as pictures, by the name of the picture."""
 
-    windows: dict[str, tuple[Screenshots, Window]] = field(default_factory=dict)
+    windows: dict[str, tuple[SampleWindows, Window]] = field(default_factory=dict)
 
     def picture(self, name: str) -> bytes:
         screenshots, window = self.windows[name]
@@ -199,9 +199,9 @@ class GroundingSample(GroundingSet):
         refuse_data(self.name, data)
         return _Windows(WINDOWS, {"origin": "package"})
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+    def rows(self, folder: Folder, split: str) -> Iterator[Instruction]:
         assert isinstance(folder, _Windows)
-        screenshots = Screenshots(split.removesuffix(REFINED))
+        screenshots = SampleWindows(split.removesuffix(REFINED))
         folder.used[screenshots.file.name] = screenshots.file
         for where, line in screenshots.lines("places", _Place):
             folder.windows[line.item.image] = screenshots, line

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.input_files import file_text
-from harness.benchmarks.question.folder import Bad, Schema
+from harness.benchmarks.question.folder import Bad, QuestionsFile
 from harness.errors import DataError, suggestion
 from parsers.calls import read_arguments
 from parsers.question import LETTERS
@@ -168,7 +168,7 @@ def read_as(preset: str, rows: Iterable[tuple[str, Row]]) -> Iterator[Read]:
 csv.field_size_limit(2**28)  # Cells may hold pictures.
 
 
-def rows_of(path: Path, schema: Schema) -> Iterator[Read]:
+def rows_of(path: Path, schema: QuestionsFile) -> Iterator[Read]:
     """Yield the rows of a file by our names of columns, each with its place (`, line 3`).
 
     Raises `DataError` as `read_file`.
@@ -267,7 +267,7 @@ AT_FIRST = ("images", "image", "hint")
 """Columns that a dialogue has once, for its first turn."""
 
 
-class Turn(dict[str, Any]):
+class TurnRow(dict[str, Any]):
     """A turn as a row; its id is for messages.
 
     dialogue: the id of its row.
@@ -294,7 +294,7 @@ def turns_of(row: dict[str, Any] | Bad, history: str) -> Sequence[dict[str, Any]
 
 def _turn(
     row: Mapping[str, Any], turn: Mapping[str, Any], id: str, number: int, history: str
-) -> Turn | Bad:
+) -> TurnRow | Bad:
     if unknown := [name for name in turn if name not in COLUMNS]:
         return Bad("turn", f"{id} has the column '{unknown[0]}'; {suggestion(unknown[0], COLUMNS)}")
     begins = number == 1 or history == "none"
@@ -304,7 +304,7 @@ def _turn(
         if name != "turns" and (begins or name not in AT_FIRST)
     }
     own = {name: value for name, value in turn.items() if value is not None}
-    made = Turn({**shared, **own, "id": id})
+    made = TurnRow({**shared, **own, "id": id})
     made["images"] = [*(pictures_of(row) if begins else ()), *pictures_of(turn)]
     made.dialogue = str(row.get("id", ""))
     return made

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from harness.benchmarks.folders import Folder
 from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen.aitw import Touched
-from harness.benchmarks.screen.sets import Row
+from harness.benchmarks.screen.sets import ScreenStep
 from parsers.actions import Action, Value
 from parsers.scoring import within
 from parsers.screen import OPPOSITE, Edges, Point, finger_way
@@ -37,7 +37,7 @@ class Converted(Touched, frozen=True, kw_only=True):
     low_instruction: str = ""
 
 
-def rows(folder: Folder) -> Iterator[Row]:
+def rows(folder: Folder) -> Iterator[ScreenStep]:
     """Yield the steps of the authors' conversion. Raises `DataError`."""
     for file, _, step in folder.json(CONVERTED, _WHAT, Converted):
         where, size = f"{file.name}, step {step.step_id}", (step.image_width, step.image_height)
@@ -73,9 +73,9 @@ def row(
     instruction: str,
     action: Action,
     boxes: Sequence[Edges],
-) -> Row:
+) -> ScreenStep:
     """Return a step of AndroidControl, with boxes of the accessibility tree."""
-    return Row(
+    return ScreenStep(
         where=where,
         episode=str(episode),
         step=step,

@@ -11,7 +11,7 @@ from harness.benchmarks.options import refuse_given, with_values
 from harness.benchmarks.shows import Shows
 from harness.errors import UserError, WithoutEffect
 from harness.pictures import PicturePolicy
-from harness.protocols import AskingProtocol, Source, text_first
+from harness.protocols import AskingProtocol, Source, lettering, text_first
 from harness.settings import SETTINGS, Settings, written
 
 if TYPE_CHECKING:
@@ -265,6 +265,6 @@ def check_letters(source: Benchmark, protocol: AskingProtocol) -> None:
     if options.candidates == "ranker":
         option = f"{written('top_k', 'benchmark')}={options.top_k}"
     try:
-        protocol.letters(source.usual_count)
+        lettering(protocol, source.usual_count)
     except ValueError as error:
         raise UserError(f"{option} are too many: {error}") from error

@@ -13,7 +13,17 @@ from parsers.grounding import EDGES, GroundingDetail, Point, Target
 from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
 from parsers.points.spelling import ALIKE
 from reports.errors import FAILED, SUCCESS, ClassInfo, UnitError, UnitErrors
-from reports.view.parts import Box, Cell, Drawn, Line, Part, Score, UnitPage, Window, box_of
+from reports.view.parts import (
+    Box,
+    ComparedCell,
+    ComparedLine,
+    DrawnBox,
+    Score,
+    UnitPage,
+    UnitPart,
+    Window,
+    box_of,
+)
 
 GroundingRecord = Unit[GroundingDetail]
 
@@ -123,11 +133,11 @@ class GroundingPage(UnitPage):
             return str(said.status) if said else None
         return f"{said.point[0]:,.1f}, {said.point[1]:,.1f}"
 
-    def part(self, record: GroundingRecord, calls: Sequence[CallRecord]) -> Part:
+    def part(self, record: GroundingRecord, calls: Sequence[CallRecord]) -> UnitPart:
         """Return the marks on the picture, and the point against the target."""
         detail, said = record.detail, record.prediction
         point = said.point if said else None
-        return Part(
+        return UnitPart(
             page=detail.size,
             boxes=list(_drawn(record)),
             point=point,
@@ -171,16 +181,16 @@ def _span(low: float, high: float, side: int) -> tuple[int, int]:
     return first, max(first + 1, int(min(middle + reach + 1, side)))
 
 
-def _drawn(record: GroundingRecord) -> Iterator[Drawn]:
+def _drawn(record: GroundingRecord) -> Iterator[DrawnBox]:
     gold, said = record.detail.gold, record.prediction
     if gold.kind != "absent":
         corners = gold.corners if gold.kind == "polygon" else ()
-        yield Drawn("target", box_of(gold.bounds), "target", corners)
+        yield DrawnBox("target", box_of(gold.bounds), "target", corners)
     edges = [said.parsed.get(name) for name in EDGES] if said else []
     numbers = [float(edge) for edge in edges if isinstance(edge, (int, float))]
     if len(numbers) == len(EDGES):
         left, top, right, bottom = numbers
-        yield Drawn("chosen", box_of((left, top, right, bottom)), "answered box")
+        yield DrawnBox("chosen", box_of((left, top, right, bottom)), "answered box")
 
 
 def _focus(gold: Target, point: Point | None) -> Box | None:
@@ -189,10 +199,10 @@ def _focus(gold: Target, point: Point | None) -> Box | None:
     return (*point, 0.0, 0.0) if point else None
 
 
-def _lines(record: GroundingRecord, answered: str) -> Iterator[Line]:
+def _lines(record: GroundingRecord, answered: str) -> Iterator[ComparedLine]:
     gold, scores = record.detail.gold, record.scores or {}
     right = bool(scores["hit"]) if scores.get("hit") is not None else None
-    yield Line("point", (Cell(str(gold)), Cell(answered)), right)
+    yield ComparedLine("point", (ComparedCell(str(gold)), ComparedCell(answered)), right)
     if gold.kind == "absent":
         return
     left, top, right_edge, bottom = gold.bounds
@@ -201,6 +211,6 @@ def _lines(record: GroundingRecord, answered: str) -> Iterator[Line]:
     away, diagonals = scores.get("distance"), scores.get("distance_diagonals")
     distance = "–" if away is None else f"{away:,.1f} px"
     distance += f", {diagonals:.1f} diagonals" if diagonals else ""
-    yield Line("size and distance", (Cell(size), Cell(distance)))
+    yield ComparedLine("size and distance", (ComparedCell(size), ComparedCell(distance)))
     if (iou := scores.get("iou")) is not None:
-        yield Line("box", (Cell(""), Cell(f"IoU {iou:.2f}")))
+        yield ComparedLine("box", (ComparedCell(""), ComparedCell(f"IoU {iou:.2f}")))

@@ -32,7 +32,14 @@ from reports.errors import (
     short,
 )
 from reports.frames.units import Column
-from reports.kinds.step.described import Box, Found, PageNodes, described_target, listed_text, near
+from reports.kinds.step.described import (
+    Box,
+    FoundRelation,
+    PageNodes,
+    described_target,
+    listed_text,
+    near,
+)
 from reports.kinds.step.error_classes import CLASS_OF, CLASSES, ErrorClass, Relation
 
 NEAR_F1, NEAR_EDIT = 0.5, 0.2
@@ -291,11 +298,11 @@ def edit_distance(first: str, second: str) -> float:
 
 def _relation(
     record: StepUnit, prediction: Prediction, chosen: Choice | None, nodes: PageNodes | str
-) -> Found:
+) -> FoundRelation:
     """Return the closest relation to any acceptable element."""
     texts = [_without_ids(listed_text(choice)) for choice in record.detail.right]
     if chosen is not None and listed_text(chosen) and _without_ids(listed_text(chosen)) in texts:
-        return Found(Relation.SAME_TEXT, "reads the same in the list")
+        return FoundRelation(Relation.SAME_TEXT, "reads the same in the list")
     box: Box | None = chosen.box if chosen else None
     if chosen is None and prediction.point is not None:
         box = (*prediction.point, 0.0, 0.0)
@@ -303,14 +310,14 @@ def _relation(
     by_box = [near(box, target_box) for target_box in record.detail.gold.boxes]
     if element is None:
         # The point lies in no listed choice, so there is no node to compare.
-        return _closest(by_box) or Found(Relation.ELSEWHERE, "a point outside all choices")
+        return _closest(by_box) or FoundRelation(Relation.ELSEWHERE, "a point outside all choices")
     if isinstance(nodes, str):
         guess = _closest(by_box)
-        return Found(Relation.UNKNOWN_PAGE, f"{nodes}; {guess.detail}" if guess else nodes)
+        return FoundRelation(Relation.UNKNOWN_PAGE, f"{nodes}; {guess.detail}" if guess else nodes)
     targets = [element_id for element_id in record.detail.gold.elements if element_id in nodes]
     targets.sort(key=lambda element_id: element_id != record.detail.gold.shown)
     if element not in nodes or not targets:
-        return Found(Relation.UNKNOWN_PAGE, "the element is not on the page")
+        return FoundRelation(Relation.UNKNOWN_PAGE, "the element is not on the page")
     by_tree = [nodes.relation(element, target) for target in targets]
     closest = _closest([*by_tree, *by_box])
     if closest is not None:
@@ -318,12 +325,12 @@ def _relation(
     roles = [nodes.roles(element, target) for target in targets]
     for own, right in roles:
         if own == right:
-            return Found(Relation.SAME_ROLE, short(f"both {own}"))
+            return FoundRelation(Relation.SAME_ROLE, short(f"both {own}"))
     own, right = roles[0]
-    return Found(Relation.ELSEWHERE, short(f"{own}, target {right}"))
+    return FoundRelation(Relation.ELSEWHERE, short(f"{own}, target {right}"))
 
 
-def _closest(relations: Sequence[Found | None]) -> Found | None:
+def _closest(relations: Sequence[FoundRelation | None]) -> FoundRelation | None:
     candidates = [one for one in relations if one is not None]
     return min(candidates, key=lambda one: _PLACES[one.relation]) if candidates else None
 

@@ -14,11 +14,11 @@ import harness
 from adapters import AdapterInfo, PictureSource, Reply, Request
 from adapters.batches.contract import (
     Gone,
-    Line,
     Outcome,
     PackLimits,
     QueueFull,
     RemoteBatch,
+    RequestLine,
 )
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Conversation, Finish, Usage
@@ -132,9 +132,9 @@ class Nightly:
     def deferring(self) -> Nightly:
         return self
 
-    async def line(self, id: str, request: Request, pictures: PictureSource) -> Line:
+    async def line(self, id: str, request: Request, pictures: PictureSource) -> RequestLine:
         body = {"id": id, "body": spelled(request.conversation), "place": request.place}
-        return Line(json.dumps(body).encode(), {"temperature": 0.0})
+        return RequestLine(json.dumps(body).encode(), {"temperature": 0.0})
 
     def id_of(self, line: bytes) -> str:
         return str(json.loads(line)["id"])

@@ -18,7 +18,7 @@ import pytest
 
 from harness.benchmarks import hub_copies
 from harness.benchmarks.hub import HubData, hub_data
-from harness.benchmarks.hub_copies import Wanted, facts_of, write
+from harness.benchmarks.hub_copies import CopyColumns, facts_of, write
 from harness.benchmarks.lookup import step_data
 from harness.errors import DataError
 from harness.runs import StepData
@@ -169,7 +169,7 @@ def copy(
     monkeypatch.setattr(hub_copies, "fetch_one", only)
     (tmp_path / "1.png").write_bytes(b"png")
     names = {"task": "act.words", "screenshot": "shot", "html": "html"}
-    wanted = Wanted(names, frozenset({"screenshot"}), frozenset({"html"}))
+    wanted = CopyColumns(names, frozenset({"screenshot"}), frozenset({"html"}))
     write(tmp_path / "copy.parquet", HubData("me/shop", REVISION), "test", wanted)
     return list(pq.read_table(tmp_path / "copy.parquet").to_pylist())
 

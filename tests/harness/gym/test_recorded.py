@@ -281,7 +281,7 @@ def test_only_one_task_is_decoded_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
         ({"model": "gpt-5.4"}, "model has no effect on an environment"),
         ({"benchmark_option": "candidates=ranker"}, "name one with --ranker"),
         ({"benchmark_option": "candidates=all", "distractors": 5}, "--distractors has no effect"),
-        ({"benchmark": "autowebbench"}, "is of kind"),
+        ({"benchmark": "autowebbench"}, "autowebbench has no recorded steps"),
         ({"split": "train"}, "train"),
         ({"only": "website=nowhere"}, "no website 'nowhere'"),
         ({"website": "united"}, "give --only website=VALUE"),

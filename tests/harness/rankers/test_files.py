@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from harness.candidates import page_of
 from harness.errors import DataError
 from harness.rankers import check_covered, open_ranks
-from harness.rankers.files import Entry, RankTable, write_ranks
+from harness.rankers.files import RankedStep, RankTable, write_ranks
 from tests.harness.rankers.steps import step
 
 IDS = ["b0", "b1", "b2", "b3"]
@@ -142,7 +142,7 @@ def test_what_is_written_is_read(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "ranks.parquet"
     # More steps than a row group holds.
-    entries = [Entry(f"s{n}", *one) for n, one in enumerate(stored * times)]
+    entries = [RankedStep(f"s{n}", *one) for n, one in enumerate(stored * times)]
     assert write_ranks(path, {"ranker": "x"}, entries, overwrite=True) == len(entries)
     read = RankTable(path)
     assert list(read.steps()) == [entry.step_id for entry in entries]
@@ -155,7 +155,7 @@ def test_what_is_written_is_read(
 
 def test_a_step_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
-    write_ranks(path, {}, [Entry("s", ["a"]), Entry("s", ["a"])])
+    write_ranks(path, {}, [RankedStep("s", ["a"]), RankedStep("s", ["a"])])
     with pytest.raises(DataError, match="has step s twice"):
         RankTable(path)
 
@@ -169,7 +169,7 @@ def test_the_digest_is_that_of_the_bytes(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_file_says_who_made_its_ranks(tmp_path: Path) -> None:
-    write_ranks(tmp_path / "r.parquet", {"ranker": "lexical"}, [Entry("s", ["a"])])
+    write_ranks(tmp_path / "r.parquet", {"ranker": "lexical"}, [RankedStep("s", ["a"])])
     for name, content, expected in (
         ("a.json", {"ranks": {"t_u": RANKS}}, "a"),
         ("b.json", {"ranker": "mind2web", "ranks": {"t_u": RANKS}}, "mind2web"),

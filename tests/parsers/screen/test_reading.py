@@ -17,7 +17,7 @@ from parsers.screen import DIRECTIONS, Point, from_object, parts
 from parsers.screen.families import FAMILIES
 from parsers.screen.family import Family
 from parsers.screen.reading import read_action
-from parsers.screen.spelling import spell_action
+from parsers.screen.spelling import write_action
 from tests.harness.page.recorded import folder
 
 SIZE = (1080, 2400)
@@ -104,7 +104,7 @@ def test_what_is_spelled_is_read_back(
         if said.name in ("drag", "key", "hotkey"):
             continue
         for side in ("content", "finger"):
-            reply = spell_action(action, family, numbers(family), SIZE, side=side)
+            reply = write_action(action, family, numbers(family), SIZE, side=side)
             if reply is None:
                 assert family.grammar == "words" or said.name == "scroll", (said, family.name)
                 continue

@@ -16,7 +16,7 @@ from harness.runs import open_run
 from parsers.estimates import Estimate
 from parsers.grounding import GroundingDetail
 from parsers.rates import Interval
-from reports.reproductions.outcome import Outcome, reproductions
+from reports.reproductions.outcome import Reproduced, reproductions
 from tests.grounding import SIZES, TARGETS, Screens, picture_bytes
 from tests.harness.benchmarks import _autowebbench
 from tests.harness.commands.tool import call, isolate
@@ -179,7 +179,7 @@ def held() -> Callable[..., str]:
 
     def verdict(low: float | None, high: float | None, **more: object) -> str:
         reproduction = reproductions()["uground-screenspot"]
-        outcome = Outcome(reproduction, {"hit": figure(0.87, low, high)}, apart={})
+        outcome = Reproduced(reproduction, {"hit": figure(0.87, low, high)}, apart={})
         return replace(outcome, **more).verdict  # type: ignore[arg-type]
 
     return verdict
@@ -210,7 +210,7 @@ def test_secrets_are_not_printed(prompts: str) -> None:
 
 def test_a_stand_in_is_never_compared() -> None:
     one = reproductions()[PROMPTS]
-    outcome = Outcome(one, {one.measure: figure(0.386, 0.3, 0.4)}, apart={})
+    outcome = Reproduced(one, {one.measure: figure(0.386, 0.3, 0.4)}, apart={})
     assert outcome.verdict == ("not comparable: the model is gpt-4o-2024-08-06 in place of gpt-4")
 
 

@@ -27,7 +27,7 @@ from harness.benchmarks.episode.task import EpisodeDetail, EpisodeTask
 from harness.benchmarks.items import Items
 from harness.data_files import check_splits
 from harness.errors import DataError, UserError, suggestion
-from harness.live.pool import Limits
+from harness.live.pool import TimeLimits
 from harness.page import Attributes
 from harness.runs.records import Unit
 from parsers.records import Prediction, Scores
@@ -55,7 +55,7 @@ class BrowserGym(EpisodeBenchmark):
         return Gym(python_at(self.options.env_python), self.suite.viewport)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> TimeLimits:
         return self.suite.limits
 
     @property
