@@ -116,7 +116,7 @@ BUILT_IN = {
     ),
     "steps": (
         "harness.benchmarks.steps:SimpleBenchmark",
-        "your own recorded steps, files or on the hub, given with --data (docs/own-data.md)",
+        "your own recorded steps, in files, given with --data (docs/own-data.md)",
     ),
     "screenspot": (
         "harness.benchmarks.grounding.screenspot:SCREENSPOT",

@@ -123,11 +123,9 @@ class _Checked:
         return f"{rows}, no errors: a run would ask about {counted(self.counts.valid, 'step')}"
 
 
-def check_steps(
-    benchmark: SimpleBenchmark, data: Path | None = None, splits: Sequence[str] | None = None
-) -> _Checked:
+def check_steps(benchmark: SimpleBenchmark, data: Path | None = None) -> _Checked:
     """Read and check every row. Raises `DataError` if there are none."""
-    layout, files = benchmark.layout(data, splits)
+    layout, files = benchmark.layout(data)
     checked = _Checked()
     scanned = {file.path: _scan(layout, file.path, checked) for file in files}
     layout = replace(layout, scanned=scanned)
@@ -165,7 +163,7 @@ def _scan(layout: StepsLayout, path: Path, checked: _Checked) -> list[Scanned]:
     """Return the rows that have all required columns."""
     if layout.is_table(path):
         with opened(path) as file:
-            _note_unused(layout.columns, (*column_names(file), *layout.unused), checked)
+            _note_unused(layout.columns, column_names(file), checked)
     sound = []
     try:
         for scanned, problem in layout.lines(path):

@@ -144,6 +144,7 @@ class Folder:
         repo: the data set on the hub that other pictures are downloaded from; "" for none.
         stored: pictures in parquet files, by name.
         used: the files that were asked for, by name.
+        sizes: width and height of pictures, by name, as far as they are known.
     """
 
     root: Path
@@ -153,7 +154,7 @@ class Folder:
     stored: dict[str, RowAddress] = field(default_factory=dict, repr=False, compare=False)
     parquet: ParquetPictures = field(default_factory=lambda: ParquetPictures("image"))
     used: dict[str, DataFile] = field(default_factory=dict, repr=False, compare=False)
-    _sizes: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)
     _zips: dict[str, zipfile.ZipFile] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -169,7 +170,9 @@ class Folder:
         cls, repo: str, revision: str | None, files: Sequence[str], pictures: Sequence[str]
     ) -> Folder:
         """Return the newest or the named commit of a data set, with its files of some patterns."""
-        copy = fetch(repo, revision, [partial(_matches, pattern) for pattern in files], suffix="")
+        copy = fetch(
+            repo, revision, [partial(fnmatchcase, pat=pattern) for pattern in files], suffix=""
+        )
         first = copy.files[0]
         root = first.path.parents[len(PurePosixPath(first.name).parts) - 1]
         return cls(root, copy.origin, pictures, repo)
@@ -200,13 +203,13 @@ class Folder:
 
     def size(self, name: str) -> tuple[int, int]:
         """Width and height of a picture, by its header. Raises `DataError` as `picture`."""
-        if name not in self._sizes:
+        if name not in self.sizes:
             try:
                 found = read_size(self._read(name, _HEAD), name)
             except PictureError:  # perhaps the header is longer
                 found = read_size(self.picture(name), name)
-            self._sizes[name] = found.width, found.height
-        return self._sizes[name]
+            self.sizes[name] = found.width, found.height
+        return self.sizes[name]
 
     def _read(self, name: str, most: int | None) -> bytes:
         path = PurePosixPath(name.replace("\\", "/"))
@@ -297,8 +300,11 @@ def decoded(path: Path, rows: type[T]) -> T:
         raise DataError(f"{path} is not a file of this set: {error}") from error
 
 
-def decoded_text(path: Path, row: type[T]) -> Iterator[tuple[int, T]]:
-    """Yield the rows of JSON lines with their numbers from 1. Raises `DataError` as `decoded`."""
+def decoded_text(path: Path, row: type[T], hint: str = "") -> Iterator[tuple[int, T]]:
+    """Yield the rows of JSON lines with their numbers from 1.
+
+    Raises `DataError` as `decoded`; `hint` follows what is wrong with a line.
+    """
     try:
         lines = utf8_bytes(path).splitlines()
     except OSError as error:
@@ -308,7 +314,7 @@ def decoded_text(path: Path, row: type[T]) -> Iterator[tuple[int, T]]:
             try:
                 yield number, decode_json(line, row)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                raise DataError(f"{path}, line {number}: {error}") from error
+                raise DataError(f"{path}, line {number}: {error}{hint}") from error
 
 
 def decoded_toml(
@@ -350,8 +356,3 @@ def _head(path: Path, most: int | None) -> bytes:
         raise
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _matches(pattern: str, name: str) -> bool:
-    """Return whether a path in a data set matches a pattern; a star matches folders, too."""
-    return fnmatchcase(name, pattern)

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from adapters.decoding import decoder_of
-from adapters.input_files import utf8_bytes
 from harness.benchmarks import Dataset, actions_of
+from harness.benchmarks.folders import decoded_text
 from harness.errors import UserError, suggestion
 from harness.runs import Unit
 from harness.settings import Settings
@@ -94,20 +93,9 @@ def read_predictions(path: Path, kind: Predictions) -> dict[str, Any]:
 
     Raises `UserError` naming the line that is wrong.
     """
-    try:
-        lines = utf8_bytes(path).splitlines()
-    except OSError as error:
-        raise UserError(f"--predictions {path}: {error.strerror or error}") from error
     said: dict[str, Any] = {}
-    decoder = decoder_of(kind.line)
-    for number, data in enumerate(lines, 1):
-        if not data.strip():
-            continue
-        where = f"{path} line {number}"
-        try:
-            line = decoder.decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise UserError(f"{where}: {error}") from error
+    for number, line in decoded_text(path, kind.line):
+        where = f"{path}, line {number}"
         unit_id = str(getattr(line, kind.unit))
         if unit_id in said:
             raise UserError(f"{where}: a second prediction for {kind.unit} {unit_id}")

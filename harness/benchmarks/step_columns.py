@@ -71,14 +71,12 @@ class StepColumns:
         values: our column to a default for rows without a value.
         operations: their operation names to CLICK, TYPE and SELECT.
         id_attribute: the HTML attribute that holds the ids of elements.
-        files: True if pages and pictures may be paths.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
     operations: Mapping[str, str] = field(default_factory=dict)
     id_attribute: str = NODE_ID
-    files: bool = True
 
     def name_of(self, column: str) -> str:
         """Return the name of the column in the records."""
@@ -175,11 +173,6 @@ class StepColumns:
             invalid=next(iter(problems), None),
         )
 
-    def _at(self, folder: Path, path: str) -> Path:
-        if not self.files:
-            raise ValueError("files are not read here")
-        return folder / path
-
     def _operation(self, written: str) -> str:
         return self.operations.get(written, written).strip().upper()
 
@@ -187,7 +180,7 @@ class StepColumns:
         written = self.text(record, "html", where)
         if "<" not in written:
             try:
-                written = file_text(self._at(folder, written))
+                written = file_text(_inside(folder, written))
             except (OSError, ValueError) as error:
                 raise self._wrong("html", where, written, "a page or its file") from error
         try:
@@ -207,7 +200,7 @@ class StepColumns:
         try:
             if stored.startswith("data:"):
                 return base64.b64decode(stored.partition(",")[2], validate=True)
-            return file_bytes(self._at(folder, stored))
+            return file_bytes(_inside(folder, stored))
         except (OSError, ValueError) as error:
             raise self._wrong("screenshot", where, stored, "a picture or its file") from error
 
@@ -317,3 +310,11 @@ def _corners(box: Any) -> tuple[Any, Any, Any, Any]:
         return box["x"], box["y"], box["width"], box["height"]
     x, y, width, height = box
     return x, y, width, height
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """Return a path in the folder of the data, which may be somebody else's. Raises ValueError."""
+    path = Path(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError("it lies outside of the folder of the data")
+    return folder / path

@@ -1,7 +1,6 @@
-"""A user's recorded steps, in files or on the hub, as a benchmark without code.
+"""A user's recorded steps in files, as a benchmark without code.
 
     vlm-eval --benchmark steps --data steps.jsonl --model lexical
-    vlm-eval --benchmark steps --data hf://datasets/OWNER/NAME --model lexical
 
 The columns are documented in `harness.benchmarks.step_columns` and docs/own-data.md. A schema file
 (TOML) or a package maps other names of columns and operations to them:
@@ -21,8 +20,6 @@ import msgspec
 from adapters.decoding import decode_json
 from adapters.input_files import behind_mark, open_file
 from harness.benchmarks.folders import decoded_toml
-from harness.benchmarks.hub import hub_data
-from harness.benchmarks.hub_copies import CopyColumns, copied
 from harness.benchmarks.index import (
     Group,
     NarrowRow,
@@ -65,7 +62,6 @@ class StepsLayout(TableLayout):
     Attributes:
         lost: True if a row without a screenshot is invalid.
         origin: where the data comes from, and its mapping of columns.
-        unused: columns of a data set on the hub that are not read; () for local files.
         scanned: the rows of each file with their narrow columns.
         actions: the actions of each task in words, by step number.
     """
@@ -73,7 +69,6 @@ class StepsLayout(TableLayout):
     columns: StepColumns
     lost: bool = True
     origin: Mapping[str, object] = field(default_factory=dict)
-    unused: tuple[str, ...] = ()
     scanned: Mapping[Path, Sequence[Scanned]] = field(default_factory=dict, repr=False)
     actions: Mapping[str, Mapping[int, str]] = field(default_factory=dict, repr=False)
     what: str = "recorded steps (see docs/own-data.md)"
@@ -178,7 +173,7 @@ class SimpleBenchmark(StepBenchmark):
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """`data` may be a schema file, which names the data."""
-        layout, files = self.layout(data, splits)
+        layout, files = self.layout(data)
         scanned = {file.path: tuple(_sound(layout, file.path)) for file in files}
         layout = replace(layout, scanned=scanned)
         entries, notices = build_index(files, layout, self.name)
@@ -195,9 +190,9 @@ class SimpleBenchmark(StepBenchmark):
         )
 
     def holds(self, data: Path) -> bool:
-        """Return True for JSON lines, a schema of steps, and a data set on the hub."""
+        """Return True for JSON lines and a schema of steps."""
         if self.data is not None or not data.is_file():
-            return self.data is None and str(data).startswith("hf:/")
+            return False
         try:
             return data.suffix == SUFFIXES[0] or bool(
                 data.suffix == SCHEMA and decoded_toml(data, _Schema)
@@ -205,21 +200,18 @@ class SimpleBenchmark(StepBenchmark):
         except DataError:
             return False
 
-    def layout(
-        self, data: Path | None, splits: Sequence[str] | None = None
-    ) -> tuple[StepsLayout, list[DataFile]]:
-        """Return the layout of the files, and the files; `splits` are for data on the hub.
-
-        Raises `DataError`.
-        """
+    def layout(self, data: Path | None) -> tuple[StepsLayout, list[DataFile]]:
+        """Return the layout of the files, and the files. Raises `DataError`."""
         source = data or self.data
         if source is None:
+            raise DataError(f"{self.name} needs --data PATH: JSON lines, parquet, or a schema file")
+        if str(source).startswith("hf:/"):
             raise DataError(
-                f"{self.name} needs --data PATH: JSON lines, parquet, a schema file, or "
-                "hf://datasets/OWNER/NAME"
+                f"{source} is not read from the hub: download it (hf download OWNER/NAME "
+                "--repo-type dataset --local-dir FOLDER) and give --data FOLDER"
             )
         described = self
-        if source.suffix == SCHEMA and not hub_data(source):
+        if source.suffix == SCHEMA:
             described, source = self._described_by(source)
         for column in (*described.columns, *described.values):
             known = [known.name for known in COLUMNS]
@@ -228,29 +220,12 @@ class SimpleBenchmark(StepBenchmark):
         columns = StepColumns(
             described.columns, described.values, described.operations, described.id_attribute
         )
-        mapping = msgspec.to_builtins(columns)
-        del mapping["files"]
-        origin: dict[str, object] = {"origin": "local", "columns": mapping}
-        unused: tuple[str, ...] = ()
-        if hub := hub_data(source):
-            names = {column.name: columns.name_of(column.name) for column in COLUMNS}
-            wanted = CopyColumns(names, frozenset({"screenshot"}), frozenset({"html"}))
-            copy = copied(hub, wanted, splits)
-            files, origin = list(copy.files), {**origin, **copy.origin}
-            unused = tuple(name for name in copy.columns if name not in columns.stored())
-            if lacking := [repr(one) for one in columns.required() if one not in copy.columns]:
-                raise DataError(
-                    f"{hub} has no column {', '.join(lacking)}, but {', '.join(unused)}: map them "
-                    "with a schema file (docs/own-data.md)"
-                )
-            # A copy holds what its files held; its cells must not name files of this machine.
-            columns = replace(columns, names={}, files=False)
-        else:
-            if source.is_file() and source.suffix not in SUFFIXES:
-                those = " or ".join(SUFFIXES)
-                raise DataError(f"{source} is not a file that {self.name} reads ({those})")
-            files = local_files(source, *SUFFIXES)
-        return StepsLayout(columns, described.screenshots is True, origin, unused), files
+        if source.is_file() and source.suffix not in SUFFIXES:
+            those = " or ".join(SUFFIXES)
+            raise DataError(f"{source} is not a file that {self.name} reads ({those})")
+        origin = {"origin": "local", "columns": msgspec.to_builtins(columns)}
+        files = local_files(source, *SUFFIXES)
+        return StepsLayout(columns, described.screenshots is True, origin), files
 
     def _described_by(self, path: Path) -> tuple[SimpleBenchmark, Path]:
         """Return the benchmark with the settings of a schema file, and the path of the data."""
@@ -258,8 +233,8 @@ class SimpleBenchmark(StepBenchmark):
         settings = {
             name: value for name in schema.__struct_fields__ if (value := getattr(schema, name))
         }
-        source = settings.pop("data", ".")
-        return replace(self, **settings), Path(source) if hub_data(source) else path.parent / source
+        source = path.parent / settings.pop("data", ".")
+        return replace(self, **settings), source
 
 
 class _Schema(msgspec.Struct, forbid_unknown_fields=True):

@@ -84,7 +84,7 @@ def _check(source: Benchmark, settings: Settings) -> bool:
 
     if isinstance(source, SimpleBenchmark):
         data = Path(settings.data) if settings.data else None
-        checked = check_steps(source, data, settings.split or None)
+        checked = check_steps(source, data)
     else:
         dataset = open_data(settings, source).part
         for notice in dataset.notices:

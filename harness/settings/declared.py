@@ -90,7 +90,7 @@ class Settings:
     )
     data: PathText | None = _data(
         None,
-        "File or folder to read, or hf://datasets/OWNER/NAME. Default: the benchmark's own.",
+        "File or folder to read. Default: the benchmark's own.",
         identity=False,
     )
     split: tuple[str, ...] = _data(

@@ -78,9 +78,6 @@ class GroundingItems(GroundingSet):
     """
 
     name: str = "grounding-items"
-
-    splits: tuple[str, ...] = ("test",)
-    default_splits: tuple[str, ...] = ("test",)
     guarded = False
     folders: tuple[str, ...] = ("", "images", "images.zip")
     declared: Declaration = DECLARED

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from adapters.input_files import file_text
+from harness.benchmarks.folders import decoded, decoded_text
 from harness.benchmarks.question.folder import Bad, QuestionsFile
 from harness.errors import DataError, suggestion
 from parsers.calls import read_arguments
@@ -190,19 +190,14 @@ def read_file(path: Path) -> Iterator[tuple[str, Row]]:
         raise DataError(f"{path}: not UTF-8 text ({error.reason})") from error
 
 
-def _read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read(path: Path) -> Iterator[tuple[str, Row]]:
     suffix = path.suffix.lower()
     if suffix == ".jsonl":
-        # Not by `splitlines`: texts may hold other line ends.
-        for number, line in enumerate(file_text(path).split("\n"), 1):
-            if line.strip():
-                yield f", line {number}", _object(line, f"{path.name}, line {number}")
+        for number, row in decoded_text(path, Row):
+            yield f", line {number}", row
     elif suffix == ".json":
-        found = _json(file_text(path), path.name)
-        if not isinstance(found, list):
-            raise DataError(f"{path.name}: not a list of objects")
-        for number, row in enumerate(found, 1):
-            yield f", item {number}", _checked(row, f"{path.name}, item {number}")
+        for number, row in enumerate(decoded(path, list[Row]), 1):
+            yield f", item {number}", row
     elif suffix in (".csv", ".tsv"):
         text = file_text(path)
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=",\t"[suffix == ".tsv"])
@@ -222,26 +217,6 @@ def _read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                     yield f", row {number}", {k: v for k, v in row.items() if v is not None}
     else:
         raise DataError(f"{path.name}: questions are read from .jsonl, .json, .csv, .tsv, .parquet")
-
-
-def _object(line: str, where: str) -> dict[str, Any]:
-    return _checked(_json(line, where), where)
-
-
-def _json(text: str, where: str) -> Any:
-    def refused(name: str) -> Any:
-        raise ValueError(f"{name} is no JSON")
-
-    try:
-        return json.loads(text, parse_constant=refused)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{where}: no JSON: {error}") from error
-
-
-def _checked(row: Any, where: str) -> dict[str, Any]:
-    if not isinstance(row, dict):
-        raise DataError(f"{where}: not an object with columns")
-    return row
 
 
 def _renamed(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:

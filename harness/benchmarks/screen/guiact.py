@@ -98,7 +98,6 @@ class _Pages(Folder):
     """Pictures that are base64 texts, with the elements of each page."""
 
     elements: dict[str, list[_Element]] = field(default_factory=dict, compare=False)
-    sizes: dict[str, tuple[int, int]] = field(default_factory=dict, compare=False)
     parquet: ParquetPictures = field(default_factory=lambda: ParquetPictures("base64"))
 
     def read_pages(self, path: Path) -> None:
@@ -113,16 +112,6 @@ class _Pages(Folder):
                 listed = [converted(one, _Element, where) for one in record["elements"] or ()]
                 self.elements[name] = listed
                 self.stored[name] = RowAddress(path, group, offset)
-
-    def picture(self, name: str) -> bytes:
-        if name not in self.stored:
-            raise DataError(f"{self.root} has no page {name}")
-        return self.parquet(self.stored[name])
-
-    def size(self, name: str) -> tuple[int, int]:
-        if name not in self.stored or name not in self.sizes:
-            raise DataError(f"{self.root} has no page {name}")
-        return self.sizes[name]
 
 
 def _row(folder: _Pages, one: _Stored, where: str) -> ScreenStep:

@@ -193,7 +193,7 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
         self, read: Mapping[str, Sequence[ScreenStep]], units: Sequence[Unit[Any]], folder: Folder
     ) -> list[str]:
         """Say that there are no pictures."""
-        if _pictured(folder, read):
+        if folder.stored or _pictured(folder, read):
             return []
         return [
             f"{folder.root} has no pictures: places are judged as on screens of "

@@ -268,8 +268,26 @@ def test_a_broken_file_is_one_line(tmp_path: Path, name: str, text: str, message
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("column", ["html", "screenshot"])
+@pytest.mark.parametrize("path", ["{root}/secret", "../secret", "a/../../secret"])
+def test_paths_of_somebody_else_s_data_lead_to_no_other_files(
+    tmp_path: Path, column: str, path: str
+) -> None:
+    (tmp_path / "secret").write_text("<p bid=go>secret</p>", encoding="utf-8")
+    (tmp_path / "data" / "a").mkdir(parents=True)
+    record = step(**{column: path.format(root=tmp_path)})
+    with pytest.raises(DataError, match=f"row 1: '{column}' is .*, not a p"):
+        list(opened(lines(tmp_path / "data" / "s.jsonl", record)).rows())
+
+
+def test_an_address_on_the_hub_says_how_to_download_it() -> None:
+    called = call("data", "check", "hf://datasets/me/shop")
+    assert called.code == 2
+    assert "hf download OWNER/NAME --repo-type dataset" in called.complaint
+
+
 def test_without_data_the_message_says_what_to_give() -> None:
-    with pytest.raises(DataError, match="steps needs --data PATH: JSON lines, parquet, a sch"):
+    with pytest.raises(DataError, match="steps needs --data PATH: JSON lines, parquet, or a sch"):
         benchmark("steps").open()
 
 
