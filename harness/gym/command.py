@@ -63,7 +63,7 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
     episodes = list(episodes_of(env, policy))
     if transition == "teacher":
         records = [record for episode in episodes for record in episode]
-        rest = (records, env.settings, env.declared)
+        rest = (records, env.settings, env.source)
         found = results_of(*rest, env.task_rows)
         print_result(terminal(), result_grid(*rest, found, env.task_rows))
     won = [[not env.failed(one) for one in episode if env.counts(one)] for episode in episodes]

@@ -202,6 +202,8 @@ def plan_run(
         model = model.loaded()
     roles = open_roles(done, protocol, asks=asks) if done.role else {}
     selected = open_data(done, source)
+    if selected.part.declared not in (None, source.declared):
+        source = replace(source, declared=selected.part.declared)
     source.check(selected.part, shows)
     if asks:
         source.check_installed()
@@ -286,7 +288,7 @@ def setup_of(plan: Plan) -> Setup:
             "rows": len(entries),
             "partial_tasks": plan.selected.cut_short,
         },
-        declaration=plan.dataset.declared or plan.source.declared,
+        declaration=plan.source.declared,
         prompts=str(stored.get("protocol_prompts_sha256") or of_protocol.get("prompts_sha256", "")),
         seed=settings.seed,
         pictures=plan.pictures.text,
