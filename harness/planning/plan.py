@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from adapters import Adapter
 from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
-from harness.benchmarks.opening import open_with
+from harness.benchmarks.opening import check_asks, open_with
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.errors import from_leaf
@@ -168,7 +168,8 @@ def plan_run(
     info = model.info if model else None
     protocol = open_with(settings, source, info)
     is_own = instance is not None
-    check(settings, source, protocol, is_policy=model is None, is_own=is_own)
+    check_asks(source, protocol)
+    check(settings, protocol, is_policy=model is None, is_own=is_own)
     source = source.fitted(protocol, settings, is_policy=model is None)
     own = tuple(sorted(source.options.recorded.items()))
     settings = replace(settings, benchmark_option=own)
