@@ -191,8 +191,8 @@ def plan_run(
         place = directory_of(replace(known, benchmark=known.protocol), source.home)
         return replace(known, out=str(place)), opened, place
 
-    limits = settings.max_tokens or default_limit(settings, info)
-    done, protocol, directory = whole(limits, settings.out)
+    usual = default_limit(settings, info)
+    done, protocol, directory = whole(settings.max_tokens or usual, settings.out)
     if settings.max_tokens is None and (before := _begun_limit(directory)):
         done, protocol, directory = whole(before, settings.out)
     if model is None:
@@ -211,12 +211,8 @@ def plan_run(
         if model.policy is not None:
             model.policy.check(selected.part.entries)
     plan = Plan(done, source, shows, selected, model, directory, roles=roles)
-
-    def usual() -> Path:
-        return whole(default_limit(settings, info), None)[2]
-
     if redo is not None:
-        taken = redo.takes(done, setup_of(plan), usual)
+        taken = redo.takes(done, setup_of(plan), lambda: whole(usual, None)[2])
         plan = replace(plan, taken=taken, heading={"redo": redo.line})
     if not asks or not starts:
         return plan
