@@ -22,7 +22,6 @@ from harness.benchmarks.dataset import Dataset, Filters
 from harness.benchmarks.index import StoredStep
 from harness.benchmarks.recorded import StepDataset, recorded_steps
 from harness.errors import DataError
-from harness.notes import TEST_DATA_NOTE
 from parsers.actions import ActionSpace
 
 if TYPE_CHECKING:
@@ -47,7 +46,6 @@ __all__ = [
     "benchmark_of",
     "declared",
     "holding",
-    "note_of",
     "open_benchmark",
     "open_steps",
     "recorded_steps",
@@ -268,11 +266,6 @@ def declared(name: str) -> Benchmark | None:
         return benchmark(name)
     except DataError:
         return None
-
-
-def note_of(name: str) -> str:
-    """Return the note on test data for texts and results of a benchmark."""
-    return str(getattr(declared(name), "note", TEST_DATA_NOTE))
 
 
 def actions_of(name: str) -> ActionSpace | None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from harness.data_files import DataFile
 from harness.errors import DataError, suggestion
@@ -127,6 +127,9 @@ class TableLayout(Layout, Protocol):
     Tables are parquet files, unless a layout overrides how its files are read.
     """
 
+    kinds: ClassVar[Mapping[str, Kind]] = {}
+    """Types of the columns to check when a parquet file is opened."""
+
     @property
     def what(self) -> str:
         """The name of these files in messages."""
@@ -136,11 +139,6 @@ class TableLayout(Layout, Protocol):
     def required(self) -> tuple[str, ...]:
         """Columns that every file of this kind must have."""
         ...
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Types of the columns to check when a parquet file is opened."""
-        return {}
 
     def narrow(self, present: Collection[str]) -> list[str]:
         """List the columns that the index pass reads."""

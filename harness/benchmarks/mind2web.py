@@ -57,9 +57,7 @@ class Mind2WebLayout(TableLayout):
     )
     negatives_column: str | None = "neg_candidates"
 
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        return _KINDS
+    kinds = _KINDS
 
     def narrow(self, present: Collection[str]) -> list[str]:
         return [*_IDS, "target_action_index"]

@@ -91,9 +91,7 @@ class TildeLayout(TableLayout):
     required: tuple[str, ...] = _CARD
     negatives_column: str | None = None
 
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        return _KINDS
+    kinds = _KINDS
 
     def narrow(self, present: Collection[str]) -> list[str]:
         uid = [_UID] if _UID in present else []

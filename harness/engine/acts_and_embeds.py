@@ -262,7 +262,7 @@ class Acting:
             raise self._failed("timeout", f"no observation within {self._timeout_s:g} s") from None
         except Fault as fault:
             raise self._failed(fault.kind, printable(str(fault))) from fault
-        self._failures.reset()
+        self._failures.count = 0
         content = _content(pending, seen)
         digests = {name: digest_of(data) for name, data in seen.blobs.items()}
         record = pending.record(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     from harness.engine.cache import ReplyCache
 
 
+@dataclass(slots=True, eq=False)
 class Flights:
     """Calls in flight, by a key that equal calls share."""
 
-    def __init__(self) -> None:
-        self._landed: dict[str, asyncio.Event] = {}
+    _landed: dict[str, asyncio.Event] = field(default_factory=dict)
 
     def __contains__(self, key: str) -> bool:
         return key in self._landed

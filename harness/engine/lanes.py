@@ -200,7 +200,7 @@ class OpenLane(Generic[P, A]):
                 if not await self._wait(request, fault, made, since, retry, may_move=not before):
                     before, first_failure = attempts, None
                 continue
-            self._failures.reset()
+            self._failures.count = 0
             price = self.pricing.cost(reply)
             cost = None if cost is None or price is None else cost + price
             # A provider's filter may act at random; what it says twice is taken as its answer.

@@ -47,7 +47,7 @@ def play(**_: Any) -> int:
     env = RecordedEnv(**settings)
     episodes = list(episodes_of(env, policy))
     records = [record for episode in episodes for record in episode]
-    rest = (records, env.settings, env.declared)
+    rest = (records, env.settings, env.source)
     found = results_of(*rest, env.task_rows)
     print_result(terminal(), result_grid(*rest, found, env.task_rows))
     won = [[not env.failed(one) for one in episode if env.counts(one)] for episode in episodes]

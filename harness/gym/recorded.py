@@ -61,7 +61,8 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
     Attributes:
         episodes: ids of the episodes, in the order of the data.
         settings: the completed settings.
-        declared: the benchmark's declaration of results.
+        source: the benchmark.
+        declared: its declaration of results.
         records: the finished steps of this episode, in the form of a run's.
         task_rows: see `harness.planning.data.Selected`.
         question: the current question with its right answer, for policies; None after the last.
@@ -89,7 +90,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         selected = open_data(self.settings, source)
         source.check(selected.part, shows)
         self._data = recorded_steps(selected.part)
-        self.declared = source.declared
+        self.source, self.declared = source, source.declared
         self._score = scorer_of(source, self.settings, self.declared)
         self.task_rows = selected.task_rows
         self._turn_level, level = self.declared.innermost.name, self._data.whole

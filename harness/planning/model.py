@@ -17,7 +17,7 @@ from adapters import (
     Reply,
     Request,
     UnknownName,
-    describe,
+    described,
     resolve,
 )
 from adapters.contract import Generation, UnknownOption
@@ -165,9 +165,15 @@ def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool
     unreadable checkpoint).
     """
     sheet = prices_of(settings.prices)
-    if adapter is not None:
-        check_tiers(settings.tier, adapter.info, sheet)
-        return Model(adapter, None, sheet, is_borrowed=True, tiers=settings.tier)
+    if adapter is None:
+        model = _named(settings, sheet, asks)
+    else:
+        model = Model(adapter, None, sheet, is_borrowed=True, tiers=settings.tier)
+    check_tiers(model.tiers, model.info, sheet)
+    return model
+
+
+def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
     options, wrapper = options_of(settings), wrapper_of(settings)
     try:
         known = resolve(settings.model, base_url=settings.base_url)
@@ -176,23 +182,22 @@ def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool
         if wrapper is not None:
             options = wrapper.options(known, options)
         # The key of a hosted model is looked up when it is loaded.
-        described = describe(settings.model, loads=asks and here, **options)
+        found = described(known, options, loads=asks and here)
     except UnknownName as error:
         raise UserError(_unknown(settings.model, error)) from error
     except UnknownOption as error:
         if error.option in FIELDS:
             raise WithoutEffect(error.option, str(error)) from error
         raise WithoutEffect("adapter_option", str(error), error.option) from error
-    info = described.info
+    info = found.info
     if wrapper is not None:
         # It is started for the run, and so the user's own.
         info = replace(info, assumed_free=False)
-    check_tiers(settings.tier, info, sheet)
     return Model(
         Unasked(info),
         None,
         sheet,
-        described.load if wrapper is None else lambda: wrapper.around(described.load()),
+        found.load if wrapper is None else lambda: wrapper.around(found.load()),
         on_this_machine=here,
         tiers=settings.tier,
     )

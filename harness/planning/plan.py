@@ -12,7 +12,7 @@ from adapters import Adapter
 from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
 from harness.benchmarks.contract import calls_about
-from harness.benchmarks.opening import open_with
+from harness.benchmarks.opening import check_asks, open_with
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.errors import from_leaf
@@ -169,7 +169,8 @@ def plan_run(
     info = model.info if model else None
     protocol = open_with(settings, source, info)
     is_own = instance is not None
-    check(settings, source, protocol, is_policy=model is None, is_own=is_own)
+    check_asks(source, protocol)
+    check(settings, protocol, is_policy=model is None, is_own=is_own)
     source = source.fitted(protocol, settings, is_policy=model is None)
     own = tuple(sorted(source.options.recorded.items()))
     settings = replace(settings, benchmark_option=own)
@@ -191,8 +192,8 @@ def plan_run(
         place = directory_of(replace(known, benchmark=known.protocol), source.home)
         return replace(known, out=str(place)), opened, place
 
-    limits = settings.max_tokens or default_limit(settings, info)
-    done, protocol, directory = whole(limits, settings.out)
+    usual = default_limit(settings, info)
+    done, protocol, directory = whole(settings.max_tokens or usual, settings.out)
     if settings.max_tokens is None and (before := _begun_limit(directory)):
         done, protocol, directory = whole(before, settings.out)
     if model is None:
@@ -203,18 +204,16 @@ def plan_run(
         model = model.loaded()
     roles = open_roles(done, protocol, asks=asks) if done.role else {}
     selected = open_data(done, source)
+    if selected.part.declared not in (None, source.declared):
+        source = replace(source, declared=selected.part.declared)
     source.check(selected.part, shows)
     if asks:
         source.check_installed()
         if model.policy is not None:
             model.policy.check(selected.part.entries)
     plan = Plan(done, source, shows, selected, model, directory, roles=roles)
-
-    def usual() -> Path:
-        return whole(default_limit(settings, info), None)[2]
-
     if redo is not None:
-        taken = redo.takes(done, setup_of(plan), usual)
+        taken = redo.takes(done, setup_of(plan), lambda: whole(usual, None)[2])
         plan = replace(plan, taken=taken, heading={"redo": redo.line})
     if not asks or not starts:
         return plan
@@ -287,7 +286,7 @@ def setup_of(plan: Plan) -> Setup:
             "rows": len(entries),
             "partial_tasks": plan.selected.cut_short,
         },
-        declaration=plan.dataset.declared or plan.source.declared,
+        declaration=plan.source.declared,
         prompts=str(stored.get("protocol_prompts_sha256") or of_protocol.get("prompts_sha256", "")),
         seed=settings.seed,
         pictures=plan.pictures.text,

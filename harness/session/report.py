@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from adapters import Usage
-from harness.benchmarks.scoring import Records, on_record
+from harness.benchmarks import Benchmark
+from harness.benchmarks.scoring import Records
 from harness.pictures import show_answers
 from harness.runs import Manifest, by_role, by_tier, open_run
 from harness.runs.on_record import reused_replies
@@ -47,7 +48,7 @@ Notes = Callable[[Mapping[str, int]], Sequence[str]]
 def result_grid(
     records: Records,
     settings: Settings,
-    declared: Declaration,
+    source: Benchmark,
     found: Found,
     task_rows: Mapping[str, int],
     *,
@@ -61,6 +62,7 @@ def result_grid(
     the run's, None if no model was asked. `notes` are the protocol's. `directory` is that of the
     run, None without one.
     """
+    declared = source.declared
     if not records:
         return empty_grid(declared)
     total = found["", ""]
@@ -82,12 +84,12 @@ def result_grid(
             Section(tuple(_rows(part, finer[name])), name) for name, part in shown.items()
         ),
         footnotes=(
-            *_footnotes(list(shown.values()), settings, declared),
+            *_footnotes(list(shown.values()), source),
             *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
-            *counts(records, total, settings, declared, task_rows, notes, unrecorded),
+            *counts(records, total, settings, source, task_rows, notes, unrecorded),
             *agreement_line(records, settings),
             *(reused_replies(directory) if directory else ()),
-            *warnings_of(records, settings, declared, manifest, directory),
+            *warnings_of(records, settings, source, manifest, directory),
         ),
     )
 
@@ -149,14 +151,13 @@ def _averages(declared: Declaration) -> list[Average]:
     return list(dict.fromkeys(average for measure in measures for average in measure.averages))
 
 
-def _footnotes(
-    shown: Sequence[Results], settings: Settings, declared: Declaration
-) -> Iterator[str]:
+def _footnotes(shown: Sequence[Results], source: Benchmark) -> Iterator[str]:
     """Explain the signs in the table and its definitions."""
+    declared = source.declared
     first, *_ = _averages(declared)
     yield rates_note(first, declared, shown)
     known = any(row.ceiling is not None for part in shown for row in part.rows)
-    yield from on_record(settings, declared).footnotes(known=known)
+    yield from source.footnotes(known=known)
     left_open = {name for part in shown for name in part.left_open}
     yield from open_notes(left_open, declared)
     yield from coverage_notes(shown, declared)
@@ -172,13 +173,13 @@ def counts(
     records: Records,
     total: Results,
     settings: Settings,
-    declared: Declaration,
+    source: Benchmark,
     task_rows: Mapping[str, int],
     notes: Notes | None,
     unrecorded: float,
 ) -> list[str]:
     """Validity, failures settled and unsettled, properties of the questions, tokens and cost."""
-    totals = total.counts
+    totals, declared = total.counts, source.declared
     lines = [_rows_line(totals, total.repeats)]
     if short := _parents_with_missing_rows(records, declared, task_rows):
         measured = ", ".join(measure.meaning for measure in declared.of_parents)
@@ -186,7 +187,7 @@ def counts(
             f"{declared.innermost.many}: {short} of {totals.n_parents} have more recorded actions "
             f"than rows; {measured} counts the rows only"
         )
-    lines += on_record(settings, declared).notes(records, totals)
+    lines += source.notes(records, totals)
     lines += notes(totals.flags) if notes is not None else ()
     if totals.n_unsettled:
         lines.append(f"without an answer so far: {unsettled(records, totals)}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.benchmarks import Benchmark, benchmark, benchmark_of
 from harness.benchmarks.opening import open_with
-from harness.benchmarks.scoring import scored, scorer_of
+from harness.benchmarks.scoring import on_record, scored, scorer_of
 from harness.benchmarks.shows import Shows
 from harness.dialogue import Act, Ask, Call, Result, hold_turns
 from harness.errors import UserError
@@ -38,7 +38,7 @@ from harness.runs.finding import settings_of
 from harness.session.as_json import result_json
 from harness.session.brief import print_result
 from harness.session.report import Notes, result_grid
-from harness.session.summary import Found, results_of, summarise
+from harness.session.summary import results_of, summarise
 from harness.settings import Settings, written
 from harness.tables import Grid, counted
 from parsers import READING
@@ -108,12 +108,9 @@ def summary_of(run: Run) -> dict[str, Any]:
 
 
 def _summary_of(run: Run, records: Sequence[Unit[Any]], settings: Settings) -> dict[str, Any]:
-    found = _found(run, records, settings)
-    return summarise(records, settings, run.manifest, found)
-
-
-def _found(run: Run, records: Sequence[Unit[Any]], settings: Settings) -> Found:
-    return results_of(records, settings, run.manifest.declaration, task_rows_of(run, records))
+    source = on_record(settings, run.manifest.declaration)
+    found = results_of(records, settings, source, task_rows_of(run, records))
+    return summarise(records, settings, source, run.manifest, found)
 
 
 def result_grid_of(run: Run) -> Grid:
@@ -123,12 +120,14 @@ def result_grid_of(run: Run) -> Grid:
 
 def grid_of(run: Run, records: Sequence[Unit[Any]], settings: Settings) -> Grid:
     """The table of results of a run with these records and settings."""
+    source = on_record(settings, run.manifest.declaration)
+    task_rows = task_rows_of(run, records)
     return result_grid(
         records,
         settings,
-        run.manifest.declaration,
-        _found(run, records, settings),
-        task_rows_of(run, records),
+        source,
+        results_of(records, settings, source, task_rows),
+        task_rows,
         manifest=run.manifest,
         notes=notes_of(settings),
         directory=run.path,

@@ -187,15 +187,15 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
 
 def _finished(plan: Plan, asked: _Asked) -> Finished:
     """The result of a session, with the summary of what is on record of the run."""
-    run = open_run(plan.directory)
-    records, settings = run.records(), plan.settings
-    task_rows, declared = plan.selected.task_rows, run.manifest.declaration
-    found = results_of(records, settings, declared, task_rows)
+    run, settings, source = open_run(plan.directory), plan.settings, plan.source
+    run.benchmark = source
+    records = run.records()
+    found = results_of(records, settings, source, plan.selected.task_rows)
     settled = sum(record.settled for record in records)
     return Finished(
         plan.directory,
         records,
-        summarise(records, settings, run.manifest, found),
+        summarise(records, settings, source, run.manifest, found),
         found,
         complete=asked.stopped is None and settled == plan.dialogues and not asked.waiting,
         stopped=None if asked.stopped is None else str(asked.stopped),
