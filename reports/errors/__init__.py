@@ -267,7 +267,7 @@ def by_outcome(record: Unit[Any], declared: Declaration) -> UnitError:
     return replace(bare, error_class=FAILED)
 
 
-def short(text: object) -> str:
-    """Return a text as one line of at most `CUT` characters."""
+def short(text: object, most: int = CUT) -> str:
+    """Return a text as one line of at most so many characters."""
     line = clean(text)
-    return line if len(line) <= CUT else line[: CUT - 1] + "…"
+    return line if len(line) <= most else line[: most - 1] + "…"
