@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
+from markupsafe import Markup
 
 from harness.runs import STEPS, SUMMARY, Run, RunError, Unit, open_run
 from harness.tables import clean
+from harness.tables.markup import html_table
 from reports.load import corrupt_lines, notes_of, open_runs
 from reports.view import FULL, POLICY
 from reports.view.detail import detail
@@ -307,6 +309,7 @@ def template(name: str) -> jinja2.Template:
         finalize=readable,
     )
     environment.filters["title_of"] = title_of
+    environment.filters["html_table"] = lambda grid: Markup(html_table(grid, grid.title))
     return environment.get_template(name)
 
 
