@@ -73,7 +73,7 @@ def errors_table(
     `attrs` of the frame:
     constants, differences, given, key, runs: as in `reports.tables`.
     examples: the example units.
-    beside: by run, further counts of its kind of units; `remarks` puts these into words.
+    beside, remarks: by run, further counts of its kind of units, and the same in words.
     labels: labels given by people, counted by class.
     problems: messages about unreadable lines of labels.
     unfinished, corrupt: messages about unfinished and damaged runs.
@@ -94,10 +94,10 @@ def errors_table(
         for row in counts(label, run, by, frame[frame["run"].astype("str") == label])
     ]
     table = typed(counted, columns(words.units))
-    beside = [
-        {"run": label, **errors_of(run).beside(frame[frame["run"].astype("str") == label])}
+    beside = {
+        label: errors_of(run).beside(frame[frame["run"].astype("str") == label])
         for label, run in opened.items()
-    ]
+    }
     table.attrs = {
         **attrs_of(opened),
         "given": {},
@@ -106,12 +106,8 @@ def errors_table(
         "examples": [
             one for label, run in opened.items() for one in _examples(frame, label, run, examples)
         ],
-        "beside": beside,
-        "remarks": [
-            f"{one['run']}: {'; '.join(remarks)}"
-            for one, run in zip(beside, opened.values(), strict=True)
-            if (remarks := errors_of(run).remarks(one))
-        ],
+        "beside": [{"run": label, **counts} for label, (counts, _) in beside.items()],
+        "remarks": [f"{label}: {'; '.join(said)}" for label, (_, said) in beside.items() if said],
         "labels": _labels(frame, words.units),
         "problems": frame.attrs["problems"],
         "unfinished": unfinished_lines(opened),
