@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -79,13 +80,27 @@ class StepErrors(UnitErrors):
     """The classes of errors of recorded steps."""
 
     columns = (
-        Column("near_f1", "float64", "F1 of a wrong value"),
-        Column("near_edit", "float64", "edit distance of a wrong value, 0 to 1"),
-        Column("relation", "category", "relation of a wrong element to the target"),
-        Column("described_target", "boolean", "wrong element though round 1 described the target"),
-        Column("no_action", "boolean", "an element without any action stated"),
-        Column("chosen", "str", "the chosen element as listed"),
-        Column("target", "str", "the right one as listed"),
+        (Column("near_f1", "float64", "F1 of a wrong value"), attrgetter("near_f1")),
+        (
+            Column("near_edit", "float64", "edit distance of a wrong value, 0 to 1"),
+            attrgetter("near_edit"),
+        ),
+        (
+            Column("relation", "category", "relation of a wrong element to the target"),
+            lambda error: error.relation and str(error.relation),
+        ),
+        (
+            Column(
+                "described_target", "boolean", "wrong element though round 1 described the target"
+            ),
+            lambda error: error.relation and DESCRIBED in error.flags,
+        ),
+        (
+            Column("no_action", "boolean", "an element without any action stated"),
+            lambda error: NO_ACTION in error.flags,
+        ),
+        (Column("chosen", "str", "the chosen element as listed"), attrgetter("chosen")),
+        (Column("target", "str", "the right one as listed"), attrgetter("target")),
     )
     shown = ("chosen", "target")
 
@@ -113,23 +128,10 @@ class StepErrors(UnitErrors):
             errors.append(error)
         return errors
 
-    def facts(self, error: UnitError) -> Mapping[str, Any]:
-        assert isinstance(error, StepError)
-        wrong = error.relation is not None
-        return {
-            "near_f1": error.near_f1,
-            "near_edit": error.near_edit,
-            "relation": str(error.relation) if wrong else None,
-            "described_target": DESCRIBED in error.flags if wrong else None,
-            "no_action": NO_ACTION in error.flags,
-            "chosen": error.chosen,
-            "target": error.target,
-        }
-
-    def beside(self, rows: pd.DataFrame) -> Mapping[str, int]:
+    def beside(self, rows: pd.DataFrame) -> tuple[Mapping[str, int], list[str]]:
         """Near misses among wrong values, and wrong elements where round 1 described the target."""
         values = rows[rows["error_class"] == ErrorClass.WRONG_VALUE]
-        return {
+        counts = {
             "wrong_values": len(values),
             "near_by_f1": int((values["near_f1"] >= NEAR_F1).sum()),
             "near_by_edit": int((values["near_edit"] <= NEAR_EDIT).sum()),
@@ -137,23 +139,21 @@ class StepErrors(UnitErrors):
             "described_target": int(rows["described_target"].fillna(False).sum()),
             "no_action": int(rows["no_action"].sum()),
         }
-
-    def remarks(self, beside: Mapping[str, Any]) -> list[str]:
-        parts = []
-        if beside["wrong_values"]:
-            parts.append(
-                f"of {beside['wrong_values']:,} wrong values {beside['near_by_f1']:,} are close by "
-                f"F1 (at least {NEAR_F1}) and {beside['near_by_edit']:,} by edit distance "
+        said = []
+        if counts["wrong_values"]:
+            said.append(
+                f"of {counts['wrong_values']:,} wrong values {counts['near_by_f1']:,} are close by "
+                f"F1 (at least {NEAR_F1}) and {counts['near_by_edit']:,} by edit distance "
                 f"(at most {NEAR_EDIT})"
             )
-        if beside["wrong_elements"]:
-            parts.append(
-                f"round 1 described the target in {beside['described_target']:,} of "
-                f"{beside['wrong_elements']:,} wrong elements"
+        if counts["wrong_elements"]:
+            said.append(
+                f"round 1 described the target in {counts['described_target']:,} of "
+                f"{counts['wrong_elements']:,} wrong elements"
             )
-        if beside["no_action"]:
-            parts.append(f"{beside['no_action']:,} replies name an element and state no action")
-        return parts
+        if counts["no_action"]:
+            said.append(f"{counts['no_action']:,} replies name an element and state no action")
+        return counts, said
 
 
 def classify(
