@@ -184,10 +184,12 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
         spool.begin(Budget(None, directory.spent), UNPRICED)
         remote = Remote(spool, say)
         try:
-            # A batch may only be found by the first look.
+            # The first look may find a batch whose creation was not confirmed.
             for _ in range(2):
                 await remote.cancel()
                 await remote.collect()
+            if any(pack.batch is None for pack in log.at("open")):
+                raise Fault("server", "a batch that may have been begun is not found yet")
         except Fault as fault:
             raise Fatal(f"{printable(str(fault))}; give the same command again later") from fault
         finally:

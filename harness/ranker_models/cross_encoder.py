@@ -33,7 +33,7 @@ from adapters.registry import install
 from harness.data_files import DataFile, fingerprint
 from harness.errors import DataError, UserError
 from harness.page import Page
-from harness.rankers import ByScore, Ranks
+from harness.rankers import ByScore
 from harness.records import Row
 
 if TYPE_CHECKING:
@@ -187,11 +187,13 @@ def loaded(
         raise DataError(f"{checkpoint.path} cannot be loaded: {first_line(error)}") from error
 
 
-class CrossEncoderScorer:
-    """The scorer of the ranker `cross-encoder`."""
+class CrossEncoderRanks(ByScore):
+    """The ranker `cross-encoder`."""
 
-    def __init__(self, checkpoint: RankerCheckpoint) -> None:
-        self._checkpoint = checkpoint
+    def __init__(self, argument: str) -> None:
+        """`argument` is `PATH,name=value,...`. Raises as `checked` does."""
+        self._checkpoint = RankerCheckpoint.read(argument)
+        checked(self._checkpoint)
 
     @property
     def name(self) -> str:
@@ -242,10 +244,3 @@ class CrossEncoderScorer:
             hint = "" if dtype == "float32" else "; try dtype=float32"
             raise DataError(f"{self.name} gives scores that are not finite {where}{hint}")
         return scores
-
-
-def cross_encoder(argument: str) -> Ranks:
-    """Return the ranker `cross-encoder` for `PATH,name=value,...`. Raises as `checked` does."""
-    checkpoint = RankerCheckpoint.read(argument)
-    checked(checkpoint)
-    return ByScore(CrossEncoderScorer(checkpoint))
