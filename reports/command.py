@@ -145,9 +145,9 @@ def report(
         raise click.UsageError("--compact has a row per run: leave out --by")
     if common and len(runs) < 2:
         raise click.UsageError("--common compares several runs: name at least two")
-    from reports.tables import by_table, leaderboard
+    from reports.tables import leaderboard, main_table
 
-    table = by_table(
+    table = main_table(
         *(runs, key or "split"),
         f1=f1,
         invalid=invalid,
