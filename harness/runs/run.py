@@ -49,7 +49,7 @@ DETAILS = {
 """Types of the details of the kinds that ship: their results can be read without a benchmark."""
 
 SUMMARY_OF = "harness.session.rescoring:summary_of"
-RESULT_GRID = "harness.session.rescoring:result_grid_of"
+RESULT_GRID = "harness.session.rescoring:grid_of"
 STEPS_FRAME = "reports.frames.steps:steps_frame"
 """Makers of a summary, a table and a frame of a run. By name: reports are made from runs, and a
 caller without frames needs neither reports nor pandas."""

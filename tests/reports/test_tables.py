@@ -22,14 +22,13 @@ from parsers import (
     Status,
     mean_interval,
     results,
-    results_by,
 )
 from parsers.counting import Rule
 from parsers.estimates import PARENTS, SD
 from parsers.records import F1_VARIANTS
 from reports.formats import render
 from reports.tables import columns, main_table
-from tests.numbers import estimate
+from tests.numbers import estimate, results_by
 from tests.reports.runs import setup, step, worked, write
 
 GROUP_KEYS: tuple[Any, ...] = ("split", "website", "domain", "subdomain", "operation")
@@ -107,7 +106,7 @@ def test_every_number_is_that_of_the_averages(tmp_path: Path, key: Any, complete
     run = write(tmp_path / "run", _varied(), made, complete=complete)
     trials = [(record.repeat, record.scored()) for record in open_run(run).records()]
     table = main_table(run, key)
-    groups = results_by(trials, key, MIND2WEB, lengths={"T3": 4})
+    groups = results_by(key, trials, MIND2WEB, lengths={"T3": 4})
     if key == "split":
         groups[POOLED] = results(trials, MIND2WEB, lengths={"T3": 4})
     assert list(dict.fromkeys(table[key])) == list(groups)
