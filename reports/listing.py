@@ -156,7 +156,6 @@ def _record(path: Path, run: Run) -> dict[str, Any]:
 
     manifest, config = run.manifest, run.manifest.config
     state = state_of(run)
-    repeats, shuffles = config.get("repeats", 1), config.get("shuffles", 1)
     return {
         "path": path.as_posix(),
         "model": manifest.model_name,
@@ -165,7 +164,7 @@ def _record(path: Path, run: Run) -> dict[str, Any]:
         "protocol": str(config.get("protocol")),
         "state": state,
         "settled": len(read_settled(path)),
-        "units": int(manifest.dataset.get("rows") or 0) * repeats * shuffles,
+        "units": manifest.planned,
         **_score(run, state),
         "spent": spent_by(run),
         "created": manifest.created,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -159,13 +158,9 @@ class Run:
         if self.complete:
             return ""
         records = self.records() if records is None else records
-        config = self.manifest.config
-        factors = [self.manifest.dataset.get("rows", 0)]
-        factors += [config.get(name, 1) for name in ("repeats", "shuffles")]
-        # A manifest of someone else's may hold anything.
-        rows = math.prod(factors) if all(isinstance(one, int) for one in factors) else 0
         done = sum(record.settled or record.invalid is not None for record in records)
-        total = f" of {max(len(records), rows):,}" if not config.get("shard") else ""
+        most = max(len(records), self.manifest.planned)
+        total = f" of {most:,}" if not self.manifest.config.get("shard") else ""
         return f"INCOMPLETE: {done:,}{total} {self.manifest.declaration.units}"
 
     @cached_property
