@@ -53,9 +53,12 @@ def render(
 
     `width` is the width of `text` in characters. Raises `ValueError` for an unknown format.
     """
-    for_programs = form in FOR_PROGRAMS
-    arranged = [grid(table, average)] if for_programs else grids(table, average)
-    return tables.render(arranged, form, width=width)
+    return tables.render(arranged(table, form, average), form, width=width)
+
+
+def arranged(table: pd.DataFrame, form: str, average: Average = "macro") -> list[Grid]:
+    """Arrange a table for a format: in one grid if it is `FOR_PROGRAMS`."""
+    return [grid(table, average)] if form in FOR_PROGRAMS else grids(table, average)
 
 
 def grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
@@ -70,9 +73,9 @@ def grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     parts = blocks(table)
     if len(parts) < 2:
         return results_grid(table, average)
-    arranged = [results_grid(block, average) for block in parts]
-    notes = dict.fromkeys(note for one in arranged for note in one.footnotes)
-    return replace(arranged[0], data=_data(table, tuple(notes)))
+    every = [results_grid(block, average) for block in parts]
+    notes = dict.fromkeys(note for one in every for note in one.footnotes)
+    return replace(every[0], data=_data(table, tuple(notes)))
 
 
 def grids(table: pd.DataFrame, average: Average = "macro") -> list[Grid]:
