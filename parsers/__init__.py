@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from parsers.answers import read_answer, write_answer
-    from parsers.averages import every_result, results, results_by
+    from parsers.averages import every_result, results
     from parsers.clusters import cluster_t, t_interval
     from parsers.counting import PARSE_FAILURES, AggregationRules, InvalidPolicy, Unattempted
     from parsers.declaration import Average, Declaration, Group, Level, Measure
@@ -93,7 +93,6 @@ __all__ = [
     "operation_string",
     "read_answer",
     "results",
-    "results_by",
     "score",
     "t_interval",
     "token_f1",
@@ -101,7 +100,7 @@ __all__ = [
 ]
 
 _NAMES = {
-    "parsers.averages": "every_result results results_by",
+    "parsers.averages": "every_result results",
     "parsers.counting": "PARSE_FAILURES AggregationRules InvalidPolicy Unattempted",
     "parsers.estimates": "Bounds Counts Estimate Results",
     "parsers.answers": "read_answer write_answer",

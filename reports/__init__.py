@@ -4,7 +4,7 @@
     print(render(main_table(["runs/a", "runs/b"]), "text"))
 
 `steps_frame` and `runs_frame` are tidy and typed (`reports.frames` documents their columns).
-`main_table` and `by_table` hold the metrics with their intervals, `status_table` the outcomes of
+`main_table` holds the metrics with their intervals, `status_table` the outcomes of
 steps, `cost_table` calls, tokens, cost and latency, `prefix_table` how far runs get before the
 first failure, `published_table` results from papers. `render` writes a table as text, Markdown,
 CSV, LaTeX, JSON or HTML. The analyses are in `reports.analyses`.
@@ -30,12 +30,11 @@ if TYPE_CHECKING:
     from reports.prefixes import prefix_table
     from reports.published.beside import published_beside, published_table
     from reports.statuses import status_table
-    from reports.tables import by_table, main_table
+    from reports.tables import main_table
 
 __all__ = [
     "FORMATS",
     "TEST_DATA_NOTE",
-    "by_table",
     "clean",
     "cost_table",
     "list_runs",
@@ -52,7 +51,7 @@ __all__ = [
 
 _NAMES = {
     "reports.formats": "FORMATS TEST_DATA_NOTE clean render",
-    "reports.tables": "by_table main_table",
+    "reports.tables": "main_table",
     "reports.costs": "cost_table",
     "reports.listing": "list_runs",
     "reports.prefixes": "prefix_table",

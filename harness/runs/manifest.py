@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -167,6 +168,14 @@ class Manifest(Setup):
     def model_name(self) -> str:
         """The name of the model or policy; "unknown" if the run does not record one."""
         return str(self.model.get("name") or self.config.get("model") or "unknown")
+
+    @property
+    def planned(self) -> int:
+        """The number of units that the complete run has, repeats included; 0 where the record,
+        which may be someone else's, does not say."""
+        factors = [self.dataset.get("rows", 0)]
+        factors += [self.config.get(name, 1) for name in ("repeats", "shuffles")]
+        return math.prod(factors) if all(isinstance(one, int) for one in factors) else 0
 
     @property
     def answered_by(self) -> tuple[str, ...]:

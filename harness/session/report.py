@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from adapters import Usage
 from harness.benchmarks import Benchmark
 from harness.benchmarks.scoring import Records
 from harness.pictures import show_answers
@@ -19,7 +18,13 @@ from harness.session.brief import (
     values_row,
     warnings_of,
 )
-from harness.session.summary import Found, agreement_line, prompt_tokens_of, trials_of
+from harness.session.summary import (
+    Found,
+    agreement_line,
+    prompt_tokens_of,
+    tokens_and_cost,
+    trials_of,
+)
 from harness.settings import Settings
 from harness.tables import Grid, Heading, Row, Section, counted, few_notes, percent
 from harness.tables.repeats import repeat_notes, repeat_rows
@@ -29,7 +34,6 @@ from harness.tables.results import (
     coverage_notes,
     finer_clusters,
     has_few,
-    heads,
     invalid_label,
     open_notes,
     quartiles_notes,
@@ -79,7 +83,7 @@ def result_grid(
     pictures, unrecorded = (manifest.pictures, manifest.unrecorded) if manifest else ("", 0.0)
     return Grid(
         title=open_run(directory).incomplete(records) if directory else "",
-        columns=(Heading("", "left"), *map(Heading, heads(declared))),
+        columns=(Heading("", "left"), *(Heading(one.head) for one in declared.shown)),
         sections=tuple(
             Section(tuple(_rows(part, finer[name])), name) for name, part in shown.items()
         ),
@@ -195,17 +199,16 @@ def counts(
     if tokens := prompt_tokens_of(records):
         median, most = tokens
         lines.append(f"prompt tokens (estimated): median {median:,}, 99th percentile {most:,}")
-    usage = sum((r.usage for r in records if r.usage is not None), Usage())
+    usage, cost = tokens_and_cost(records)
     if usage.input:
         cached = f" ({usage.cached:,} from a prompt cache)" if usage.cached else ""
         lines.append(f"tokens of all replies: {usage.input:,} in{cached}, {usage.output:,} out")
-    costs = [record.cost for record in records if record.cost is not None]
-    if any(costs) or unrecorded:
+    if cost or unrecorded:
         unpriced = sum(record.settled and record.cost is None for record in asked)
         without = counted(unpriced, declared.unit, declared.units)
         but = f" (without {without} of unknown cost)" if unpriced else ""
         upto = f", at most ${unrecorded:.4f} of it for calls without a record" if unrecorded else ""
-        lines.append(f"cost: ${sum(costs) + unrecorded:.4f} billed in this run{but}{upto}")
+        lines.append(f"cost: ${(cost or 0) + unrecorded:.4f} billed in this run{but}{upto}")
     if roles := by_role(records):
         told = (f"{role or 'model under test'}: {spent}" for role, spent in roles.items())
         lines.append(f"by role: {'; '.join(told)}")

@@ -160,11 +160,6 @@ def rate_heads(average: Average, declared: Declaration) -> tuple[str, ...]:
     )
 
 
-def heads(declared: Declaration) -> tuple[str, ...]:
-    """Return the heads of measures: averaged ones, those of parents, those without an average."""
-    return tuple(measure.head for measure in declared.shown)
-
-
 def invalid_label(line: Rule) -> str:
     """Return the label of a line that treats invalid rows differently from the headline."""
     return "invalid rows as 0" if line == "strict" else "valid rows only"

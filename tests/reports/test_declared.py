@@ -27,7 +27,7 @@ from reports.frames.steps import steps_frame
 from reports.frames.units import KindColumns, unit_column
 from reports.keys import Key, banded
 from reports.kind import REPORTS, KindReports
-from reports.tables import by_table, leaderboard, main_table
+from reports.tables import leaderboard, main_table
 from tests.reports.runs import setup, worked, write
 
 DECLARED = Declaration(
@@ -177,9 +177,9 @@ def test_results_are_averaged_as_declared(tmp_path: Path) -> None:
     text = _call(report, run).output
     assert "screens  targets" in text and "Inside" in text and "All in" in text
     assert "cells: mean over platform of each cell's mean" in " ".join(text.split())
-    sizes = by_table(run, "size").set_index("size")
+    sizes = main_table(run, "size").set_index("size")
     assert set(sizes.index) == {"small", "large"} and sizes["all_inside"].isna().all()
-    assert by_table(run, "target_index")["target_index"].tolist() == list("001122")
+    assert main_table(run, "target_index")["target_index"].tolist() == list("001122")
 
 
 def test_a_rate_that_is_not_over_all_units_says_so_everywhere(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_rate_that_is_not_over_all_units_says_so_everywhere(tmp_path: Path) ->
 def test_a_key_and_a_cluster_that_are_not_declared_are_one_line(tmp_path: Path) -> None:
     run = _run(tmp_path / "a")
     with pytest.raises(RunError, match=r"only by split, platform, size, target_index$"):
-        by_table(run, "website")
+        main_table(run, "website")
     with pytest.raises(RunError, match=r"take 'website' as clusters, only application, screen$"):
         main_table(run, cluster="website")
     with pytest.raises(RunError, match="no measure with variants"):
@@ -295,5 +295,5 @@ def test_a_kind_can_bring_columns_and_groups(
     monkeypatch.setitem(REPORTS, DECLARED.kind, brought)
     run = _run(tmp_path / "a")
     assert steps_frame(run)["width"].tolist() == [0, 1, 2, 3, 4, 5]
-    table = by_table(run, "width").drop_duplicates("width").set_index("width")
+    table = main_table(run, "width").drop_duplicates("width").set_index("width")
     assert table["targets"].to_dict() == {"0-1": 2, "2-3": 2, "4+": 2}
