@@ -91,7 +91,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         source.check(selected.part, shows)
         self._data = recorded_steps(selected.part)
         self.source, self.declared = source, source.declared
-        self._score = scorer_of(source, self.settings, self.declared)
+        self._score = scorer_of(source, self.declared)
         self.task_rows = selected.task_rows
         self._turn_level, level = self.declared.innermost.name, self._data.whole
         self._groups = _grouped(self._data.entries, level, self._turn_level)

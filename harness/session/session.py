@@ -54,7 +54,7 @@ class Session:
         self._plan = plan
         self._settings = plan.settings
         self._protocol = plan.protocol
-        self._score = scorer_of(plan.source, plan.settings, plan.source.declared)
+        self._score = scorer_of(plan.source, plan.source.declared)
         self._model = model
         self._directory = directory
         self._pictures = pictures
