@@ -20,9 +20,8 @@ from gymnasium.error import ResetNeeded
 from adapters.contract import AdapterInfo
 from harness.benchmarks import StepBenchmark, StoredStep, recorded_steps, step_benchmark
 from harness.benchmarks.opening import check_asks
-from harness.benchmarks.ready import Ready
 from harness.benchmarks.scoring import scored, scorer_of
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.scene import PageScene
 from harness.errors import UserError, suggestion
 from harness.gym.actions import Played, read_action

@@ -13,8 +13,7 @@ from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
 from harness.benchmarks.contract import calls_about
 from harness.benchmarks.opening import check_asks, open_with
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.errors import from_leaf
 from harness.pictures import PicturePolicy
 from harness.planning.check import check_model, check_settings

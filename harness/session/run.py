@@ -26,7 +26,7 @@ from harness.runs import NO_ANSWERS, RunDirectory, RunError, open_run
 from harness.runs.batches import has_batches
 from harness.session.deployment import Deployment
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
-from harness.session.session import Session, say_what_is_kept
+from harness.session.session import Session
 from harness.session.summary import results_of, summarise
 from harness.settings import Settings, of_session
 from harness.tables import counted
@@ -96,6 +96,7 @@ class _Asked:
 async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -> _Asked:
     """Hold the dialogues that are not on record yet, and close everything that they needed."""
     settings, model, say = plan.settings, plan.model, observer.notice
+    policy = engine_policy(settings)
     directory.warn = say
     # The running scores are those of the run, not of this session.
     before = open_run(plan.directory).records() if directory.settled else ()
@@ -123,7 +124,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         async def offer() -> None:
             is_new = not (before or directory.recorded)
             if cache is not None and settings.cache is None and is_new:
-                await say_what_is_kept(plan, engine, session, say)
+                await session.say_what_is_kept(engine)
 
         async def ready() -> None:
             await preflight()
@@ -142,7 +143,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             lane if batches is None else batches.lane(lane),
             pictures,
             directory,
-            policy=engine_policy(settings),
+            policy=policy,
             cache=cache,
             reuse=bool(settings.cache),
             observer=observer,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import get_args
 
 from adapters.conversation import Tier
-from harness.question_options import History
+from harness.options import History
 
 
 def pair(text: str) -> tuple[str, str]:
