@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Adapter, Measuring
+from adapters.digests import cache_folder
 from adapters.prices import source
 from harness.engine import (
     CostLimitReached,
@@ -233,10 +234,8 @@ def _shared_stores(
     plan: Plan, say: Callable[[str], None]
 ) -> tuple[ReplyCache | None, VectorCache | None, DiskPictures | None]:
     """Open what runs share and this one uses: replies, vectors and prepared pictures."""
-    from harness.engine.cache import FILE, ReplyCache, default_cache_path
-
     settings = plan.settings
-    folder = Path(settings.cache_dir) if settings.cache_dir else default_cache_path().parent
+    folder = Path(settings.cache_dir) if settings.cache_dir else cache_folder()
     replies, vectors, disk = None, None, None
     if settings.picture_cache and plan.model.sees:
         from harness.pictures.disk import FOLDER, DiskPictures
@@ -246,6 +245,8 @@ def _shared_stores(
         return replies, vectors, disk
     # A policy is quicker than a database, and a script is edited between runs.
     if not plan.model.info.stand_in:
+        from harness.engine.cache import FILE, ReplyCache
+
         # Other runs name it without the folders of this machine.
         run = plan.directory.name if plan.directory.is_absolute() else plan.directory.as_posix()
         replies = ReplyCache(folder / FILE, say, run=run)
