@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 import click
 
 from adapters.input_files import piped_text
+from adapters.options import describe
 from harness.commands.options import FILE, SettingOption
 from harness.errors import UserError
 from harness.settings import SETTINGS, Setting, unknown
-from harness.settings.values import describe, pairs
+from harness.settings.values import pairs
 
 F = TypeVar("F", bound=Callable[..., Any])
 PAIRS = "KEY=VALUE"

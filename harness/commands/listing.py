@@ -54,12 +54,13 @@ def print_names(names: Iterable[tuple[str, str]]) -> None:
 
 def print_options(option: str, rows: Iterable[tuple[str, Any, object, str]]) -> None:
     """Print the keys of an option of pairs: each with its type, its default and a sentence."""
-    from harness.settings.values import describe
+    from adapters.options import describe
 
     formatter = click.get_current_context().make_formatter()
     listed = []
     for key, kind, default, sentence in rows:
-        words = f"{describe(kind).capitalize()}."
+        words = describe(kind)
+        words = f"{words[0].upper()}{words[1:]}."
         plain = words in ("A text.", "True or false.")
         words = (sentence if plain else f"{sentence} {words}") if sentence else words
         usual = "" if default in (None, (), "") else f"  [default: {_value(default)}]"

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from adapters.options import alternatives
 from harness.errors import UserError
 from harness.printing import say
 from harness.settings import (
@@ -22,7 +23,6 @@ from harness.settings import (
     read_settings,
     written,
 )
-from harness.settings.values import alternatives
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = "vlm_eval.file"

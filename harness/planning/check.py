@@ -18,7 +18,7 @@ OF_ADAPTER = ("base_url", "adapter_option", "picture_cache", "with_server", "ser
 """Settings that decide which adapter is made, and how."""
 
 
-def check(
+def check_settings(
     settings: Settings,
     protocol: AskingProtocol,
     *,

@@ -67,7 +67,7 @@ def score_predictions(
             raise UserError(f"{path}: no {kind.unit} {unit_id} among those selected; {hint}")
     declared = selected.part.declared or source.declared
     source = replace(source, declared=declared)
-    score = scorer_of(source, settings, declared)
+    score = scorer_of(source, declared)
     records = [
         scored(record, score)
         if record.prediction is not None and record.invalid is None

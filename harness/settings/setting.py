@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from harness.settings import values
+from adapters.options import alternatives, bare, choices, is_list, read
 
 Group = Literal["Model", "Data", "Question", "Scoring", "Running"]
 """What a setting is about, and its heading in `vlm-eval run --help-all`."""
@@ -50,7 +50,7 @@ class Setting:
     def read(self, value: object) -> Any:
         """Return the value in the setting's own type. Raises ValueError naming what was
         expected."""
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and self.holds_pairs:
             value = tuple(sorted(value.items()))
         if self.parse is not None:
             if self.repeatable:
@@ -58,7 +58,7 @@ class Setting:
                 value = [self.parse(item) if isinstance(item, str) else item for item in items]
             elif isinstance(value, str):
                 value = self.parse(value)
-        return values.read(self.type, value)
+        return read(self.type, value)
 
     @property
     def key(self) -> str:
@@ -83,27 +83,27 @@ class Setting:
     @property
     def holds_pairs(self) -> bool:
         """Return True if its values are keys with values."""
-        inner = get_args(values.alternatives(self.type)[0]) if values.is_list(self.type) else ()
+        inner = get_args(alternatives(self.type)[0]) if is_list(self.type) else ()
         return bool(inner) and get_origin(inner[0]) is tuple
 
     @property
     def choices(self) -> tuple[str, ...]:
         """The values it may take, () where they are not listed."""
-        return values.choices(self.type)
+        return choices(self.type)
 
     @property
     def is_switch(self) -> bool:
-        return values.bare(self.type) is bool or self.type == (bool | None)
+        return bare(self.type) is bool or self.type == (bool | None)
 
     @property
     def one_text(self) -> bool:
         """Return True if a list is written as one value ("800,300"), as its `metavar` shows."""
-        return values.is_list(self.type) and "," in self.metavar
+        return is_list(self.type) and "," in self.metavar
 
     @property
     def repeatable(self) -> bool:
         """Return True if its option may be given several times."""
-        return values.is_list(self.type) and not self.one_text
+        return is_list(self.type) and not self.one_text
 
 
 def declared_by(owner: type) -> Mapping[str, Setting]:

@@ -11,9 +11,8 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from adapters.conversation import Picture
-from harness.benchmarks.ready import Ready
 from harness.benchmarks.recorded import StepDataset, blank, unlisted, unreadable
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.scene import PageScene, RecordedScene
 from harness.candidates import (
     CandidateOptions,

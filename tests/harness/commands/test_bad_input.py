@@ -35,7 +35,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "batch size": (
         ("--model", "hf:x", *SAMPLE, "--adapter-option", "batch_size=0"),
-        "batch_size must be a whole number from 1 on: 0",
+        "batch_size: expected a whole number of at least 1, not '0'",
     ),
     "unknown option": (("--modle", "oracle"), "--model"),
     "unknown command": (("scroe", "run"), "did you mean 'score'?"),

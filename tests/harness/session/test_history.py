@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from harness.benchmarks import StepDataset, recorded_steps
 from harness.benchmarks.step.history import EarlierSteps
+from harness.options import History
 from harness.pictures import PicturePolicy, PictureStore, plan, read_size
 from harness.planning.data import open_data
-from harness.question_options import History
 from harness.records import Row
 from harness.runs.steps import info_of
 from harness.settings import read_settings
