@@ -125,7 +125,7 @@ class SettingsCommand(click.Command):
         except click.NoSuchOption as error:
             known = {o.setting.option for o in self.params if isinstance(o, SettingOption)}
             now = moved(error.option_name)
-            if now.partition(" ")[0] in known:
+            if now and (not now.startswith("--") or now.partition(" ")[0] in known):
                 raise click.UsageError(
                     f"no such option: {error.option_name}; give {now}", ctx
                 ) from error

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Adapter, Fatal, Measuring
@@ -38,7 +37,6 @@ from parsers.records import Status
 if TYPE_CHECKING:
     from harness.engine.acts_and_embeds import VectorCache
     from harness.engine.cache import ReplyCache
-    from harness.pictures.disk import DiskPictures
 
 ON_FLEX: Mapping[str, Any] = {"attempts": 40, "patience_s": 3600.0}
 """Retries of a call on flex."""
@@ -114,7 +112,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         for store in (cache, vectors):
             if store is not None:
                 closing.push_async_callback(store.close)
-        pictures = PictureStore(settings.workers, disk=_disk_pictures(plan, say))
+        pictures = PictureStore(settings.workers)
         closing.callback(pictures.close)
         closing.push_async_callback(plan.source.close)
         closing.callback(observer.ended)
@@ -237,36 +235,18 @@ def _recording_usage(engine: Engine, adapter: Adapter, directory: RunDirectory) 
                 directory.note_measured({"model": dict(adapter.measured())})
 
 
-def _cache_folder(settings: Settings) -> Path:
-    from harness.engine.cache import default_cache_path
-
-    return Path(settings.cache_dir) if settings.cache_dir else default_cache_path().parent
-
-
-def _disk_pictures(plan: Plan, say: Callable[[str], None]) -> DiskPictures | None:
-    """The prepared pictures that runs share; None unless the user wants that."""
-    settings = plan.settings
-    if not settings.picture_cache or not plan.model.sees:
-        return None
-    from harness.pictures.disk import FOLDER, DiskPictures
-
-    folder = _cache_folder(settings) / FOLDER
-    return DiskPictures(folder, round(settings.picture_cache * 1e9), say)
-
-
 def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, VectorCache | None]:
     """Open the caches of replies and vectors that runs share."""
-    settings = plan.settings
-    if settings.cache is False:
+    if plan.settings.cache is False:
         return None, None
-    folder, replies, vectors = _cache_folder(settings), None, None
+    from harness.engine.cache import ReplyCache, default_cache_path
+
+    replies, vectors = None, None
     # A policy is quicker than a database, and a script is edited between runs.
     if not plan.model.info.stand_in:
-        from harness.engine.cache import FILE, ReplyCache
-
         # Other runs name it without the folders of this machine.
         run = plan.directory.name if plan.directory.is_absolute() else plan.directory.as_posix()
-        replies = ReplyCache(folder / FILE, say, run=run)
+        replies = ReplyCache(default_cache_path(), say, run=run)
     if not plan.roles:
         return replies, None
     from harness.planning.roles import EmbeddingRole
@@ -275,5 +255,5 @@ def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, 
     if any(not role.info.stand_in for role in embedders):
         from harness.engine.acts_and_embeds import VECTORS_FILE, VectorCache
 
-        vectors = VectorCache(folder / VECTORS_FILE, say)
+        vectors = VectorCache(default_cache_path().with_name(VECTORS_FILE), say)
     return replies, vectors

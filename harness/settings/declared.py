@@ -217,15 +217,6 @@ class Settings:
         "which weights answer (models on this machine, and the providers' own addresses). At other "
         "addresses --cache reuses those of the model that the server names now.",
     )
-    picture_cache: Annotated[float, Meta(ge=0)] = _running(
-        0.0,
-        "Gigabytes of prepared pictures to keep on disk for other runs.",
-        metavar="GB",
-        only="hosted",
-    )
-    cache_dir: PathText | None = _running(
-        None, "Folder of the reply cache, and of prepared pictures."
-    )
     workers: Count | None = _running(
         None, "Number of processes that prepare pictures.", metavar="N"
     )
@@ -251,12 +242,6 @@ class Settings:
         "Command that serves the model, started for the run and ended with it: 'vllm serve {model} "
         "--port {port}'.",
         metavar="COMMAND",
-        only="hosted",
-    )
-    serve_timeout: Annotated[float, Meta(ge=1)] = _running(
-        1800.0,
-        "With --with-server: seconds that the server may take until it answers.",
-        metavar="SECONDS",
         only="hosted",
     )
     track: tuple[str, ...] = _running(

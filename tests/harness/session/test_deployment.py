@@ -13,6 +13,7 @@ import harness
 from adapters.contract import AdapterInfo, PictureSource, Request, StandIn
 from adapters.conversation import Finish, Reply, Usage
 from harness.engine import NoAnswers, Outcome
+from harness.engine.cache import default_cache_path
 from harness.session.deployment import Deployment
 from harness.settings import Settings
 from parsers.records import Prediction, Status
@@ -251,16 +252,16 @@ class Mine:
 def test_what_stands_in_for_a_model_says_so_itself(place: Path, stand_in: StandIn) -> None:
     mine = Mine(stand_in)
     task: dict[str, Any] = {"benchmark": "sample", "split": "dev", "limit": 1, "progress": "off"}
-    settings = {**task, "image_policy": "none", "out": "a", "cache_dir": "cache"}
+    settings = {**task, "image_policy": "none", "out": "a"}
     if not stand_in:
         assert not harness.evaluate(mine, **settings).complete
         assert mine.asked > len(calls("a"))
-        assert Path("cache/replies.sqlite").exists()
+        assert default_cache_path().exists()
         return
     run = harness.evaluate(mine, **settings)
     assert run.complete
     assert mine.asked == len(calls("a")), "it is not tried out before"
-    assert not Path("cache").exists(), "its replies are kept for nobody"
+    assert not default_cache_path().exists(), "its replies are kept for nobody"
     assert run.manifest.model["stand_in"] == stand_in
     assert run.manifest.of_policy is (stand_in == "policy")
 
