@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -207,9 +207,11 @@ def json_option(rest: str) -> Callable[[F], F]:
     )
 
 
-def names_of(*groups: str, without: Iterable[str] = ()) -> list[str]:
-    """Return the settings under some headings."""
-    return [n for n, s in SETTINGS.items() if s.group in groups and n not in set(without)]
+def names_of(*groups: str, without: Collection[str] = ()) -> list[str]:
+    """Return the settings under some headings that are options of their own."""
+    return [
+        n for n, s in SETTINGS.items() if s.group in groups and n not in without and not s.among
+    ]
 
 
 DATA = names_of("Data")

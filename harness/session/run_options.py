@@ -29,7 +29,7 @@ class RunOptions(TypedDict, total=False):
     temperature: float | None
     """Sampling temperature. Default: 0 where the model accepts it, otherwise not sent."""
     top_p: float | None
-    """Nucleus sampling threshold. Default: the model's own."""
+    """Nucleus sampling threshold."""
     model_seed: int | None
     """Sampling seed sent to the model, if it accepts one."""
     effort: str | None
