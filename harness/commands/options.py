@@ -243,10 +243,20 @@ def given_settings() -> dict[str, Any]:
     given = _given(context)
     try:
         read = over(folded(context.meta.get(FILE, {})), folded(given))
+        _refuse_of_run(context.command, read)
         allow_code(read)
         return read
     except ValueError as error:
         raise UserError(str(error)) from error
+
+
+def _refuse_of_run(command: click.Command, given: Iterable[str]) -> None:
+    """Raise ValueError for a setting among options of others that this command does not read: it
+    lacks options of the same heading."""
+    known = {option.name for option in command.params}
+    for name in given:
+        if SETTINGS[name].among and not known.issuperset(names_of(SETTINGS[name].group)):
+            raise ValueError(f"{written(name)} has no effect on {command.name}; leave it out")
 
 
 def over(file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

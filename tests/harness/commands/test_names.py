@@ -142,6 +142,24 @@ def test_a_setting_among_options_means_the_same_on_a_line_in_a_file_and_in_pytho
         assert called.complaint.endswith(f"; give --{option} {name}=VALUE")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("data", "check", "-b", "sample", "--benchmark-option", "skip_bad_rows=yes"),
+        ("rankers", "recall", "--ranker", "lexical", "--benchmark-option", "unattempted=fail"),
+        ("show", "x", "-b", "sample", "--benchmark-option", "exclude_status=refusal"),
+        ("score", "x", "--benchmark-option", "skip_bad_rows=yes"),
+    ],
+)
+def test_a_command_refuses_settings_among_options_that_it_does_not_read(
+    place: Path, words: tuple[str, ...]
+) -> None:
+    called = call(*words)
+    key = words[-1].partition("=")[0]
+    assert (called.code, called.out) == (2, "")
+    assert f"--benchmark-option {key} has no effect on " in called.complaint
+
+
 def test_values_of_settings_among_options_are_checked(place: Path) -> None:
     for words, said in (
         (("top_p=3",), "top_p: expected a number from 0 to 1, not '3'"),
