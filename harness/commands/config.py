@@ -84,7 +84,7 @@ def is_several(setting: Setting, value: object) -> bool:
 
 def by_key() -> dict[str, Setting]:
     """Return the settings by their keys in a file."""
-    return {setting.key.replace("_", "-"): setting for setting in SETTINGS.values()}
+    return {one.key.replace("_", "-"): one for one in SETTINGS.values() if not one.among}
 
 
 def _read_config(content: Mapping[str, Any], path: str, command: click.Command) -> dict[str, Any]:

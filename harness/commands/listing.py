@@ -136,10 +136,11 @@ def _model(name: str) -> None:
 
     allow(name)
     try:
-        provider = MODELS.resolve(name).provider
+        resolved = MODELS.resolve(name)
         taken = options_of(name)
     except UnknownName as error:
         raise UserError(str(error)) from error
+    provider = resolved.provider
     kinds = kinds_of(MODELS.registry.get(provider))
     parameters = MODELS.registry.parameters(provider)
     made = MODELS.registry.get(provider)
@@ -149,12 +150,27 @@ def _model(name: str) -> None:
     say(f"{provider}  {summary}\n")
     print_options(
         "--adapter-option",
-        (
-            (key, kinds[key], parameters[key].default, told.get(key, ""))
-            for key in taken
-            if key in kinds and key not in own
-        ),
+        [
+            *(
+                (key, kinds[key], parameters[key].default, told.get(key, ""))
+                for key in taken
+                if key in kinds and key not in own
+            ),
+            *_among("adapter_option", here=resolved.runs_here),
+        ],
     )
+
+
+def _among(option: str, *, here: bool = False) -> Iterator[tuple[str, Any, object, str]]:
+    """Yield the settings of a run that are written among the options of its benchmark or model.
+
+    `here`: the model runs on this machine, and has none of hosted ones.
+    """
+    from harness.settings import SETTINGS
+
+    for one in SETTINGS.values():
+        if one.among == option and not (here and one.only == "hosted"):
+            yield one.key, one.type, one.default, one.help
 
 
 def _about_code(thing: object) -> str:
@@ -185,7 +201,10 @@ def benchmarks(name: str | None) -> None:
     options = declared_by(type(known.options)).values()
     print_options(
         "--benchmark-option",
-        ((one.name, one.type, getattr(known.options, one.name), one.help) for one in options),
+        [
+            *((one.name, one.type, getattr(known.options, one.name), one.help) for one in options),
+            *_among("benchmark_option"),
+        ],
     )
 
 

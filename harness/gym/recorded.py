@@ -254,6 +254,7 @@ def _completed(chosen: Mapping[str, object], protocol: Played) -> tuple[Settings
         raise UserError(str(error)) from error
     options = {"point_rule": "smallest", **dict(read.benchmark_option)}
     others = sorted(name for name in chosen if field_of(name) not in TAKEN)
+    others += sorted(read.given.difference(TAKEN))
     others += [name for name in options if name in _ELSEWHERE]
     if others:
         raise UserError(f"{others[0]} has no effect on an environment; leave it out")

@@ -87,7 +87,8 @@ def score_predictions(
     if any(record.unit_id not in said and record.invalid is None for record in records):
         units = declared.units
         count += (
-            f"; {units} without one are left out (--unattempted fail counts them as failed)"
+            f"; {units} without one are left out (--benchmark-option unattempted=fail counts "
+            "them as failed)"
             if settings.unattempted == "exclude"
             else f"; {units} without one count as failed"
         )

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Adapter, Measuring
@@ -35,7 +34,6 @@ from harness.tables import counted
 if TYPE_CHECKING:
     from harness.engine.acts_and_embeds import VectorCache
     from harness.engine.cache import ReplyCache
-    from harness.pictures.disk import DiskPictures
 
 ON_FLEX: Mapping[str, Any] = {"attempts": 40, "patience_s": 3600.0}
 """Retries of a call on flex."""
@@ -108,11 +106,11 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             closing.push_async_callback(role.close)
         if not model.is_borrowed:
             closing.push_async_callback(model.adapter.close)
-        cache, vectors, disk = _shared_stores(plan, say)
+        cache, vectors = _shared_stores(plan, say)
         for store in (cache, vectors):
             if store is not None:
                 closing.push_async_callback(store.close)
-        pictures = PictureStore(settings.workers, disk=disk)
+        pictures = PictureStore(settings.workers)
         closing.callback(pictures.close)
         closing.push_async_callback(plan.source.close)
         closing.callback(observer.ended)
@@ -232,17 +230,12 @@ def _recording_usage(engine: Engine, adapter: Adapter, directory: RunDirectory) 
 
 def _shared_stores(
     plan: Plan, say: Callable[[str], None]
-) -> tuple[ReplyCache | None, VectorCache | None, DiskPictures | None]:
-    """Open what runs share and this one uses: replies, vectors and prepared pictures."""
-    settings = plan.settings
-    folder = Path(settings.cache_dir) if settings.cache_dir else cache_folder()
-    replies, vectors, disk = None, None, None
-    if settings.picture_cache and plan.model.sees:
-        from harness.pictures.disk import FOLDER, DiskPictures
-
-        disk = DiskPictures(folder / FOLDER, round(settings.picture_cache * 1e9), say)
-    if settings.cache is False:
-        return replies, vectors, disk
+) -> tuple[ReplyCache | None, VectorCache | None]:
+    """Open what runs share and this one uses: replies and vectors."""
+    replies, vectors = None, None
+    if plan.settings.cache is False:
+        return replies, vectors
+    folder = cache_folder()
     # A policy is quicker than a database, and a script is edited between runs.
     if not plan.model.info.stand_in:
         from harness.engine.cache import FILE, ReplyCache
@@ -255,4 +248,4 @@ def _shared_stores(
         from harness.engine.acts_and_embeds import VECTORS_FILE, VectorCache
 
         vectors = VectorCache(folder / VECTORS_FILE, say)
-    return replies, vectors, disk
+    return replies, vectors

@@ -30,7 +30,8 @@ class Setting:
         identity: whether a run with another value is another run. If not, it may change on resume
             and is not on record.
         of: whose it is: "" the run's; "adapter": handed over with the adapter's options;
-            "benchmark", "protocol": a short form of an option of that.
+            "benchmark", "protocol": a short form of an option of that; "adapter_option",
+            "benchmark_option": written among these, though the run reads it.
         only: whom it is for, and refused for others: "model" (not a policy), "hosted" (a model
             behind an address).
     """
@@ -44,7 +45,7 @@ class Setting:
     metavar: str = ""
     parse: Callable[[str], Any] | None = None
     identity: bool = True
-    of: Literal["", "adapter", "benchmark", "protocol"] = ""
+    of: Literal["", "adapter", "benchmark", "protocol", "adapter_option", "benchmark_option"] = ""
     only: Literal["", "model", "hosted"] = ""
 
     def read(self, value: object) -> Any:
@@ -66,6 +67,11 @@ class Setting:
         return self.name.removesuffix("_s")
 
     @property
+    def among(self) -> str:
+        """The setting among whose pairs it is written, "" if it is an option of its own."""
+        return self.of if self.of.endswith("_option") else ""
+
+    @property
     def option(self) -> str:
         """The long option of the command line ("--max-cost")."""
         return f"--{self.key.replace('_', '-')}"
@@ -75,6 +81,9 @@ class Setting:
 
         A switch without a value is written as it is turned from its default: `--no-cache`.
         """
+        if self.among:
+            pair = self.key if value is None else f"{self.key}={value}"
+            return f"--{self.among.replace('_', '-')} {pair}"
         option = self.option
         if self.is_switch and self.default is True:
             option = option.replace("--", "--no-", 1)

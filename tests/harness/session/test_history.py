@@ -294,4 +294,4 @@ def test_a_picture_is_prepared_once_for_all_steps_that_show_it(
     monkeypatch.setattr("harness.session.run.PictureStore", Watched)
     _, done = asked("turns:3", *UI_TARS)
     assert done.code == 0, done.err
-    assert sum(store.stats.prepared + store.stats.found for store in stores) == 11
+    assert sum(store.stats.prepared for store in stores) == 11
