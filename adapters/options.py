@@ -12,7 +12,6 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 from enum import Enum
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -71,7 +70,6 @@ def read_options(factory: Any, options: Mapping[str, object]) -> dict[str, objec
     return found
 
 
-@cache
 def kinds_of(factory: Any) -> Mapping[str, Any]:
     """Return the types that a class or factory declares for its parameters, by name; Any for those
     that it does not declare."""
@@ -80,6 +78,8 @@ def kinds_of(factory: Any) -> Mapping[str, Any]:
     made_by: Any = factory
     if isinstance(factory, type) and not is_dataclass(factory):
         made_by = made_by.__init__
+    elif inspect.isfunction(call := vars(type(factory)).get("__call__")):
+        made_by = call  # Of an object that can be called.
     try:
         # Annotations of inherited fields belong to the modules of the classes that have them.
         hints = get_type_hints(made_by, include_extras=True)

@@ -101,3 +101,17 @@ def test_types_are_those_of_a_class_a_function_or_what_a_dataclass_inherits() ->
 @dataclass
 class _Inherited:
     size: Count = field(default=1)
+
+
+@dataclass
+class Maker:
+    """A factory that can be called and, being comparable, cannot be a key."""
+
+    default: int = 1
+
+    def __call__(self, model: str, *, option: int = 0) -> None: ...
+
+
+def test_objects_that_are_no_functions_are_read_too() -> None:
+    assert read_options(Maker(), {"option": "3"}) == {"option": 3}
+    assert read_options(object(), {}) == {}
