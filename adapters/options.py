@@ -84,9 +84,14 @@ def kinds_of(factory: Any) -> Mapping[str, Any]:
         # Annotations of inherited fields belong to the modules of the classes that have them.
         hints = get_type_hints(made_by, include_extras=True)
     except (NameError, TypeError, AttributeError):  # Names for type checkers only, or none.
-        hints = {p.name: p.annotation for p in known if not isinstance(p.annotation, str)}
-        hints = {name: kind for name, kind in hints.items() if kind is not inspect.Parameter.empty}
-    return {p.name: hints.get(p.name, Any) for p in known}
+        hints = {}
+    return {p.name: hints.get(p.name, Any) if _is_text(p) else p.annotation for p in known}
+
+
+def _is_text(parameter: inspect.Parameter) -> bool:
+    """Return True if a parameter's type has to be looked up by name, or is not declared."""
+    kind = parameter.annotation
+    return isinstance(kind, str) or kind is inspect.Parameter.empty
 
 
 def _is_plain(kind: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,3 +116,19 @@ class Maker:
 def test_objects_that_are_no_functions_are_read_too() -> None:
     assert read_options(Maker(), {"option": "3"}) == {"option": 3}
     assert read_options(object(), {}) == {}
+
+
+class Described:
+    """A factory that says by a signature of its own which options it takes."""
+
+    def __init__(self) -> None:
+        self.__signature__ = inspect.Signature(
+            [inspect.Parameter("option", inspect.Parameter.KEYWORD_ONLY, annotation=Count)]
+        )
+
+    def __call__(self, model: str, **options: object) -> None: ...
+
+
+def test_a_signature_says_what_is_taken() -> None:
+    with pytest.raises(Fatal, match="option: expected a whole number of at least 1, not '0'"):
+        read_options(Described(), {"option": "0"})
