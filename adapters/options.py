@@ -114,7 +114,7 @@ def read(kind: Any, value: object) -> Any:
         raise ValueError("a null byte is in it")
     try:
         return convert_to(_spelled_out(kind, value), kind, strict=False, hook=_as_it_is)
-    except (msgspec.DecodeError, TypeError, ValueError, OverflowError):
+    except (msgspec.DecodeError, TypeError, ValueError, OverflowError, RecursionError):
         raise ValueError(f"expected {describe(kind)}, not {_quoted(value)}") from None
 
 

@@ -132,3 +132,9 @@ class Described:
 def test_a_signature_says_what_is_taken() -> None:
     with pytest.raises(Fatal, match="option: expected a whole number of at least 1, not '0'"):
         read_options(Described(), {"option": "0"})
+
+
+@pytest.mark.parametrize("deep", ['{"a":' + "[" * 9000 + "]" * 9000 + "}", "[" * 9000])
+def test_json_that_is_nested_too_deeply_is_refused(deep: str) -> None:
+    with pytest.raises(Fatal, match="option: expected "):
+        read_options(adapter(Mapping[str, object] | None), {"option": deep})
