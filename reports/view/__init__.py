@@ -9,7 +9,7 @@
 | `detail` | everything about one unit in one run; details of unknown kinds unchanged |
 | `parts` | what a kind of unit brings, as data |
 | `pictures` | downscaled screenshots, what models were sent of them, blobs of the run |
-| `tables`, `plots` | the summary and the comparison |
+| `tables`, `figures` | the summary and the comparison |
 | `folder` | the output folder, data as scripts that no text can break out of, all in one file |
 | `serving` | serves a folder on localhost, and has it written again as runs go on |
 | `browse` | serves an index of runs, and the page of each when it is asked for |
@@ -23,5 +23,3 @@ from __future__ import annotations
 
 POLICY = "default-src 'none'; script-src 'self'; img-src 'self' data:; style-src 'self'"
 """The content security policy, in the document and in the headers of `--serve`."""
-FULL = "full/"
-"""Begins the names of pictures that a served page reads from the data."""

@@ -108,11 +108,6 @@ class Browser:
             self._written[key] = time.monotonic()
             return folder
 
-    def whole(self, key: str, name: str) -> bytes | None:
-        """Return a picture of a run's page in full."""
-        page = self._pages.get(key)
-        return page.whole(name) if page else None
-
 
 class BrowserHandler(Handler):
     """Serve the index, its styles, and the pages of runs."""
@@ -139,7 +134,6 @@ class BrowserHandler(Handler):
             return self._text(clean(str(error)), "text/plain")
         if folder is None:
             return self._missing()
-        self._of_data = lambda name: self.browser.whole(key, name)
         self.directory = str(folder)
         self.path = f"/{rest or _INDEX}"
         return super().answer()

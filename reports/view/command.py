@@ -128,7 +128,7 @@ def _browse(folders: tuple[Path, ...], port: int) -> None:
 
 
 def _serve(page: RunsPage, folder: Path, port: int) -> None:
-    with server(folder, port, page.whole) as serving, following(page):
+    with server(folder, port) as serving, following(page):
         say(f"http://{HOST}:{serving.server_address[1]}/index.html (Ctrl-C ends it)")
         try:
             serving.serve_forever()

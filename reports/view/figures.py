@@ -36,17 +36,6 @@ PANELS = 4
 """Panels next to each other."""
 
 
-class Theme(NamedTuple):
-    """The colours of runs, of texts, and of the grid."""
-
-    colours: Sequence[str] = COLOURS
-    ink: str = "black"
-    grid: str = "#dddddd"
-
-
-PAPER = Theme()
-
-
 def save(draw: Callable[[pd.DataFrame], Figure], frame: pd.DataFrame, path: Path) -> None:
     """Draw a frame into a file of the format that its suffix names (`reports.output.PLOT`).
 
@@ -86,17 +75,15 @@ def new_figure(
     return figure, axes
 
 
-def percent_axis(axes: Axes, axis: str = "y", grid: str = PAPER.grid) -> None:
+def percent_axis(axes: Axes, axis: str = "y") -> None:
     """Label shares in per cent, with a grid."""
     value_axis = axes.yaxis if axis == "y" else axes.xaxis
     value_axis.set_major_formatter(lambda value, _: exact(100 * value))
-    axes.grid(axis="y" if axis == "y" else "x", color=grid, linewidth=0.7)
+    axes.grid(axis="y" if axis == "y" else "x", color="#dddddd", linewidth=0.7)
     axes.set_axisbelow(True)
 
 
-def results(
-    table: pd.DataFrame, average: Average = "macro", *, only: str = "", theme: Theme = PAPER
-) -> Figure:
+def results(table: pd.DataFrame, average: Average = "macro", *, only: str = "") -> Figure:
     """Draw a table of `reports.tables`: a panel per measure, with 95 % intervals.
 
     A line is a group, with a mark for each run; where every run has one group, a line is a run. Of
@@ -128,20 +115,14 @@ def results(
     for row, (lines, panels) in enumerate(rows):
         for column, (name, head) in enumerate(panels):
             axes = figure.add_subplot(grid[row, column])
-            _panel(axes, lines, name, head, theme)
+            _panel(axes, lines, name, head)
             axes.tick_params(axis="y", length=0, labelleft=column == 0)
     if any(lines.by_group for lines, _ in rows) and (len(runs) > 1 or not only):
         unfinished = set(table.loc[~table["complete"].astype(bool), "run"])
-        labels = [_run_label(run, run not in unfinished) for run in runs]
-        legend(
-            figure,
-            labels,
-            [dict(linestyle="none", **look(at, theme)) for at in range(len(runs))],
-            theme,
-        )
+        _legend(figure, [_run_label(run, run not in unfinished) for run in runs])
     notes = dict.fromkeys(lines.note for lines, _ in rows)
     note = "; ".join(["95 % intervals", *filter(None, notes)])
-    figure.supxlabel(note, fontsize=8, color=theme.ink)
+    figure.supxlabel(note, fontsize=8)
     return figure
 
 
@@ -181,7 +162,7 @@ def _lines(block: pd.DataFrame, runs: Sequence[str]) -> _Lines:
             marks.append((groups.index(str(one[key])) + shift, runs.index(one["run"]), one))
     left_out = len(sizes) - len(groups)
     note = f"{len(groups)} groups with most {units}, {left_out} left out" if left_out else ""
-    return _Lines([short(group) for group in groups], marks, by_group=True, note=note)
+    return _Lines([_short(group) for group in groups], marks, by_group=True, note=note)
 
 
 def _panels(declared: Declaration, average: Average) -> list[tuple[str, str]]:
@@ -196,57 +177,50 @@ def _panels(declared: Declaration, average: Average) -> list[tuple[str, str]]:
     ]
 
 
-def _panel(axes: Axes, lines: _Lines, name: str, head: str, theme: Theme) -> None:
+def _panel(axes: Axes, lines: _Lines, name: str, head: str) -> None:
     for place, run, record in lines.marks:
         value = record.get(name)
         if value is None:
             continue
-        colour, mark = look(run, theme).values()
+        colour, mark = _look(run)
         low, high = record.get(f"{name}_low"), record.get(f"{name}_high")
         if low is not None and high is not None:
             axes.plot([low, high], [place, place], color=colour, linewidth=2, alpha=0.6)
         axes.plot([value], [place], mark, color=colour, markersize=5, clip_on=False)
-    axes.set_title(head, fontsize=9, loc="left", parse_math=False, color=theme.ink)
+    axes.set_title(head, fontsize=9, loc="left", parse_math=False)
     axes.set_yticks(range(len(lines.names)), lines.names, fontsize=8, parse_math=False)
     axes.set_ylim(max(1, len(lines.names)) - 0.5, -0.5)
     axes.set_xlim(0, 1)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="x", labelsize=8)
-    axes.tick_params(colors=theme.ink)
-    percent_axis(axes, "x", theme.grid)
+    percent_axis(axes, "x")
 
 
-def look(number: int, theme: Theme) -> dict[str, Any]:
+def _look(number: int) -> tuple[str, str]:
     """Return colour and mark of a run; the mark is shifted whenever the colours repeat."""
-    colours = theme.colours
-    mark = MARKS[(number + number // len(colours)) % len(MARKS)]
-    return {"color": colours[number % len(colours)], "marker": mark}
+    mark = MARKS[(number + number // len(COLOURS)) % len(MARKS)]
+    return COLOURS[number % len(COLOURS)], mark
 
 
-def legend(figure: Figure, labels: Sequence[str], looks: Sequence[Any], theme: Theme) -> None:
-    """Name the looks of lines above a figure."""
+def _legend(figure: Figure, labels: Sequence[str]) -> None:
+    """Name the looks of runs above a figure."""
     from matplotlib.lines import Line2D
 
-    lines = [Line2D([], [], **one) for one in looks]
+    looks = map(_look, range(len(labels)))
+    lines = [Line2D([], [], linestyle="none", color=one, marker=mark) for one, mark in looks]
     # matplotlib leaves labels out that begin with a low line.
     shown = [f" {label}" if label.startswith("_") else label for label in labels]
-    made = figure.legend(
-        *(lines, shown),
-        loc="outside upper left",
-        ncols=3,
-        frameon=False,
-        fontsize=8,
-        labelcolor=theme.ink,
-    )
+    place = "outside upper left"
+    made = figure.legend(lines, shown, loc=place, ncols=3, frameon=False, fontsize=8)
     for text in made.get_texts():
         text.set_parse_math(False)
 
 
 def _run_label(run: str, complete: bool) -> str:
-    return short(run) + ("" if complete else " (INCOMPLETE)")
+    return _short(run) + ("" if complete else " (INCOMPLETE)")
 
 
-def short(text: object) -> str:
+def _short(text: object) -> str:
     """Return a text as a label of a figure."""
     label = clean(text)
     return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.runs import RunError
-from reports.view import FULL, POLICY
+from reports.view import POLICY
 from reports.view.folder import ViewError
 
 if TYPE_CHECKING:
@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 NAMES = {HOST, "localhost"}
-PICTURES = "/pictures/"
-SIGNATURES = {
-    b"\x89PNG": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"RIFF": "image/webp",
-    b"GIF8": "image/gif",
-}
-"""First bytes of encoded pictures; nothing else is served from the data."""
-Whole = Callable[[str], bytes | None]
 LEAST_PAUSE_S = 5.0
 """Seconds between looking whether a run has gone on."""
 
@@ -43,10 +34,6 @@ class Handler(SimpleHTTPRequestHandler):
     name at this address must not be able to read the page through a visitor's browser.
     """
 
-    def __init__(self, *args: Any, whole: Whole = lambda _: None, **more: Any) -> None:
-        self._of_data = whole
-        super().__init__(*args, **more)
-
     def send_head(self) -> Any:
         host = (self.headers.get("Host") or "").rsplit(":", 1)[0]
         if host not in NAMES:
@@ -56,26 +43,11 @@ class Handler(SimpleHTTPRequestHandler):
 
     def answer(self) -> Any:
         """Return the content that was asked for, headers sent; None if there is none."""
-        if self.path.startswith(PICTURES + FULL):
-            return self._whole(self.path.removeprefix(PICTURES))
         try:
             return super().send_head()
         except (ValueError, OSError):  # A name that no file can have, such as one with a null byte.
             self.send_error(HTTPStatus.NOT_FOUND)
             return None
-
-    def _whole(self, name: str) -> Any:
-        """Return a picture in full, which is in no file of the folder."""
-        data = self._of_data(name)
-        kind = next((k for sign, k in SIGNATURES.items() if data and data.startswith(sign)), None)
-        if data is None or kind is None:
-            self.send_error(HTTPStatus.NOT_FOUND)
-            return None
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        return io.BytesIO(data)
 
     def _text(self, content: str, kind: str = "text/html") -> Any:
         """Send a text that is in no file."""
@@ -136,12 +108,9 @@ class Server(ThreadingHTTPServer):
         """Forget a request that failed, as when the visitor leaves in the middle of a file."""
 
 
-def server(folder: Path, port: int, whole: Whole = lambda _: None) -> ThreadingHTTPServer:
-    """Return a server bound to localhost; port 0 picks a free port. Raises `ViewError`.
-
-    `whole` gives the pictures in full that no file of the folder holds (`RunsPage.whole`).
-    """
-    return bound(port, partial(Handler, directory=str(folder), whole=whole))
+def server(folder: Path, port: int) -> Server:
+    """Return a server bound to localhost; port 0 picks a free port. Raises `ViewError`."""
+    return bound(port, partial(Handler, directory=str(folder)))
 
 
 def bound(port: int, handler: Any) -> Server:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -24,7 +24,6 @@ from reports.errors import classes_of, classify_run
 from reports.errors.labels import DEFAULT_LABELS, read_labels
 from reports.load import notes_of
 from reports.settings import settings_of
-from reports.view.plots import Plot
 from reports.view.points import (
     PART,
     RIGHT,
@@ -130,8 +129,7 @@ class Sheet:
     number: its place on the page.
     runs: by label.
     shown: the number of units that the page shows of it.
-    plots: those of its summary.
-    efforts: scores over tokens of runs that differ in effort only; None without such runs.
+    plots: those of its summary: the title of each and the name of its file.
     """
 
     number: int
@@ -139,8 +137,7 @@ class Sheet:
     summary: Summary
     points: Points
     shown: int = 0
-    plots: tuple[Plot, ...] = ()
-    efforts: Plot | None = None
+    plots: Sequence[tuple[str, str]] = ()
 
     @property
     def declared(self) -> Declaration:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import KW_ONLY, dataclass
@@ -14,16 +13,17 @@ from typing import Any, NamedTuple
 import jinja2
 from markupsafe import Markup
 
-from harness.runs import STEPS, SUMMARY, Run, RunError, Unit, open_run
+from harness.runs import STEPS, SUMMARY, Run, open_run
 from harness.tables import clean
 from harness.tables.markup import html_table
 from reports.load import corrupt_lines, notes_of, open_runs
-from reports.view import FULL, POLICY
+from reports.names import name_of
+from reports.view import POLICY
 from reports.view.detail import detail
+from reports.view.figures import results, write
 from reports.view.folder import call, check, note, prepare
-from reports.view.parts import UnitPart, Window, part_of, title_of
+from reports.view.parts import measure_words, part_of, title_of
 from reports.view.pictures import PictureFile, PictureFolder, UnitWithPictures, wanted_of
-from reports.view.plots import Plot, effort_plot, ladders, rates_plot
 from reports.view.points import sample
 from reports.view.sheets import Sheet, listed, sheets_of
 from reports.view.tables import outer_keys
@@ -74,7 +74,7 @@ class RunsPage:
     count: show at most this many units of a benchmark; by default all.
     pictures: whether to write the screenshots.
     follow: whether the page is served: it asks from time to time whether it has been written
-        again, and for whole pictures (`whole`).
+        again.
     warn: called with a message about missing pictures.
     bar: shows how far the writing is.
     """
@@ -91,8 +91,6 @@ class RunsPage:
     def __post_init__(self) -> None:
         self._folders: dict[int, PictureFolder] = {}
         self._written: tuple[object, ...] | None = None
-        self._whole: dict[str, tuple[Path, str]] = {}
-        self._reading = threading.Lock()
         self._numbers: dict[tuple[int, str], int] = {}
         """The numbers of the units' scripts, which they keep when the page is written again."""
 
@@ -134,8 +132,7 @@ class RunsPage:
             files = self._write_pictures(sheet, wanted)
             rows = listed(sheet, scripts, files)
             rows["stamp"] = stamp if self.follow and going_on else ""
-            sheet.plots = _plots(sheet, self.out / "data")
-            sheet.efforts = _efforts(sheet, self.out / "data")
+            sheet.plots = [*_plots(sheet, self.out / "data")]
             script += call("VLM.load", rows) + "\n"
         page = _page(runs, sheets)
         _replace(self.out / "data" / "steps.js", script.encode("ascii"))
@@ -175,7 +172,7 @@ class RunsPage:
                     begun.add(record.unit_id)
                     calls = run.calls_of(record.unit_id, record.repeat)
                     part = part_of(points.page, record, calls)
-                    one, layers = self._layered(run, record, part)
+                    one = wanted_of(record, part)
                     seen = (
                         digest for made in calls if made.act for digest in made.act.blobs.values()
                     )
@@ -185,7 +182,7 @@ class RunsPage:
                     elif pictures is not None and (one.digest or points.page.pictured):
                         known = of_run.get(record.unit_id, one)
                         of_run[record.unit_id] = one._replace(sent={**known.sent, **one.sent})
-                    values = detail(record, calls, points, part, blobs, layers)
+                    values = detail(record, calls, points, part, blobs, one.layers)
                     line = call("VLM.add", number, lanes[label, record.repeat], values)
                     path = folder / f"step-{number}.js.new"
                     with path.open("w" if new else "a", encoding="ascii") as file:
@@ -196,34 +193,6 @@ class RunsPage:
             path = folder / f"step-{scripts[unit_id]}.js.new"
             path.replace(path.with_suffix(""))
         return wanted
-
-    def _layered(
-        self, run: Run, record: Unit[Any], part: UnitPart
-    ) -> tuple[UnitWithPictures, dict[str, Window]]:
-        """Return the pictures of a unit, and those that are laid over the enlarged one.
-
-        Where parts would be cut in full resolution, a page that is served needs none: it shows the
-        whole picture, which is read from the data on request.
-        """
-        wanted, size = wanted_of(record, part), part.page
-        if not self.follow or size is None or part.cuts is None or not wanted.digest:
-            return wanted, wanted.layers
-        name = FULL + wanted.digest[:20]
-        self._whole[name] = run.path, record.unit_id
-        return wanted._replace(sent={}), {name: (0, 0, *size)}
-
-    def whole(self, name: str) -> bytes | None:
-        """Return a picture in full, as the data has it; None for one that is unknown or gone."""
-        known = self._whole.get(name)
-        if known is None:
-            return None
-        path, unit_id = known
-        try:
-            with self._reading:  # The open data is shared.
-                found = [data for _, data in open_run(path, tolerant=True).screenshots([unit_id])]
-        except RunError:
-            return None
-        return found[0] if found and isinstance(found[0], bytes) else None
 
     def _pictures_of(self, sheet: Sheet) -> PictureFolder | None:
         if not self.pictures:
@@ -279,19 +248,15 @@ def readable(value: Any) -> Any:
     return clean(value) if type(value) is str else value
 
 
-def _plots(sheet: Sheet, folder: Path) -> tuple[Plot, ...]:
-    prefix = f"{sheet.number}-" if sheet.number else ""
-    frames = sheet.summary.frames
-    return tuple(
-        rates_plot(frames[key], f"{prefix}{key}", folder) for key in outer_keys(sheet.summary)
-    )
-
-
-def _efforts(sheet: Sheet, folder: Path) -> Plot | None:
-    if not (curves := ladders(sheet.runs, sheet.summary)):
-        return None
-    prefix = f"{sheet.number}-" if sheet.number else ""
-    return effort_plot(curves, sheet.declared, f"{prefix}effort", folder)
+def _plots(sheet: Sheet, folder: Path) -> Iterator[tuple[str, str]]:
+    """Draw the main measure by the outer keys; yield the title and the file of each plot."""
+    main = sheet.declared.main_of_units
+    average = main.averages[0]
+    column = f"{name_of(main, sheet.declared)}_{average}"
+    for key in outer_keys(sheet.summary):
+        file = f"{sheet.number}-{key}.svg"
+        write(results(sheet.summary.frames[key], average, only=column), folder / file)
+        yield f"{title_of(measure_words(sheet.declared))} by {key}", file
 
 
 def template(name: str) -> jinja2.Template:

@@ -12,15 +12,11 @@ from pathlib import Path
 import pytest
 
 from adapters.conversation import Usage
-from harness.runs import open_run
 from reports.comparison.compare import compare_runs
 from reports.costs import cost_table
 from reports.formats import render
-from reports.load import open_runs
 from reports.spending import per_success, ratio_difference
 from reports.tables import leaderboard, main_table
-from reports.view.plots import effort_plot, ladders
-from reports.view.tables import summarise
 from tests.reports.runs import call, setup, step, worked, write
 
 
@@ -89,18 +85,6 @@ def test_a_board_says_what_a_success_takes_on_each_benchmark(tmp_path: Path) -> 
     text = render(board, width=200)
     assert "one $/success" in text and "tokens out/success" not in text
     assert "$/success" not in render(leaderboard(main_table(made, "split")), width=200)
-
-
-def test_runs_that_differ_in_effort_only_are_drawn_over_their_tokens(tmp_path: Path) -> None:
-    low, high = efforts(tmp_path / "a")
-    other = write(tmp_path / "other", worked(), setup(effort="high", distractors=5))
-    runs = open_runs([low, high, other])
-    (rungs,) = ladders(runs, summarise(runs)).values()
-    assert [(one.effort, one.tokens) for one in rungs] == [("low", 13.5), ("high", 43.5)]
-    assert ladders({"a": open_run(low)}, summarise({"a": open_run(low)})) == {}
-    plot = effort_plot({"m": rungs}, summarise(runs).declared, "effort", tmp_path)
-    assert "low 14 tokens 33.3 %, high 44 tokens 66.7 %" in plot.words
-    assert (tmp_path / plot.light).is_file() and (tmp_path / plot.dark).is_file()
 
 
 def test_what_a_success_takes_is_a_ratio_of_sums_with_fiellers_interval() -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from harness.benchmarks import benchmark
 from harness.tables.grid import exact
-from reports.view import plots
 from reports.view.figures import percent_axis
 
 
@@ -29,19 +25,6 @@ def test_ticks_of_shares_are_exact(ends: tuple[float, float], axis: str) -> None
     labels = [number(shown.get_major_formatter()(place)) for place in places]
     assert labels == pytest.approx([100 * place for place in places], abs=1e-6)
     assert len(set(labels)) == len(places)
-
-
-def test_ticks_of_tokens_are_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[Figure] = []
-    monkeypatch.setattr(plots, "write", lambda figure, path: kept.append(figure))
-    low = plots.Rung("a", "low", 0.4, 0.012, 0, 0.03)
-    rungs = [low, plots.Rung("b", "high", 40, 0.02, 0, 0.04)]
-    plots.effort_plot({"m": rungs}, benchmark("sample").declared, "effort", tmp_path)
-    assert len(kept) == 2
-    for figure in kept:
-        [axes] = figure.axes
-        places = axes.xaxis.get_ticklocs()
-        assert [number(axes.xaxis.get_major_formatter()(one)) for one in places] == list(places)
 
 
 @pytest.mark.parametrize("value", [0.0, -0.0, 2.5, 12.25, 0.1 + 0.2, 1e6, 1_234_567.5, -7.5])

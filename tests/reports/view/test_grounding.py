@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http import HTTPStatus
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +14,8 @@ from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, lookup
 from harness.runs import open_run
 from reports.kinds.grounding.errors import LARGEST, GroundingPage
-from reports.view.serving import HOST, server
 from reports.view.write import RunsPage
-from tests.grounding import SIZES, Screens, picture_bytes
+from tests.grounding import SIZES, Screens
 from tests.harness.commands.tool import call, isolate
 from tests.reports.view.conftest import Watched
 
@@ -99,39 +94,6 @@ def test_the_folder_holds_the_target_and_the_point_in_full_resolution(
         with Image.open(path) as picture:
             widths.append(picture.width)
     assert max(widths) <= LARGEST + 1 < SIZES["wide"][0]
-
-
-@contextmanager
-def _served(page: RunsPage, folder: Path) -> Iterator[int]:
-    with server(folder, 0, page.whole) as serving:
-        thread = threading.Thread(target=serving.serve_forever, daemon=True)
-        thread.start()
-        yield int(serving.server_address[1])
-        serving.shutdown()
-
-
-def _get(port: int, path: str) -> tuple[int, str, bytes]:
-    connection = HTTPConnection(HOST, port)
-    connection.request("GET", path)
-    answer = connection.getresponse()
-    return answer.status, answer.headers.get("Content-Type", ""), answer.read()
-
-
-def test_a_page_that_is_served_shows_whole_pictures_from_the_data(
-    runs: list[Path], tmp_path: Path
-) -> None:
-    page = RunsPage(runs, tmp_path / "page", follow=True)
-    page.write()
-    details = _details(tmp_path / "page")
-    ((name, part),) = details["search"][1]["sent"]
-    assert name.startswith("full/") and part == [0, 0, *SIZES["wide"]]
-    with _served(page, tmp_path / "page") as port:
-        status, kind, data = _get(port, f"/pictures/{name}")
-        assert (status, kind, data) == (HTTPStatus.OK, "image/png", picture_bytes("wide"))
-        for wrong in ("full/0000", "full/../../oracle/steps.jsonl", "full/"):
-            assert _get(port, f"/pictures/{wrong}")[0] == HTTPStatus.NOT_FOUND
-    # Overviews are the only pictures in the folder.
-    assert len(list((tmp_path / "page" / "pictures").iterdir())) == len(SIZES)
 
 
 def test_without_the_data_marks_stand_on_an_empty_page(

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from harness.runs import RunError, open_run
+from harness.runs import open_run
 from parsers import Status
-from reports import main_table, prefix_table, status_table, steps_frame
+from reports import main_table, status_table, steps_frame
 from reports.analyses.intervals import second_intervals
 from reports.command import report
 from reports.comparison.command import compare
@@ -95,8 +95,3 @@ def test_two_runs_are_compared_episode_by_episode(run: Path, tmp_path: Path) -> 
     for options in ([], ["--invalid", "fail"]):
         text = CliRunner().invoke(compare, [str(run), str(other), *options]).output
         assert re.search(r"Success micro +14\.3 +100\.0 +\+85\.7", text), text
-
-
-def test_episodes_of_a_task_have_no_order(run: Path) -> None:
-    with pytest.raises(RunError, match="episodes have no order in their form"):
-        prefix_table(run)
