@@ -8,7 +8,7 @@ from it and is registered in `reports.kind`.
 
 | module | content |
 |---|---|
-| `frame` | the classes of the units of runs as a frame, or merged into the frame of steps |
+| `frame` | the classes of the units of runs as a frame |
 | `table` | their counts |
 | `labels` | what people say went wrong, kept in `labels.jsonl` in the run's directory |
 | `command` | `vlm-eval errors` |

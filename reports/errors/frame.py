@@ -1,4 +1,4 @@
-"""Error classes and labels as counts, as a frame, or merged into the frame of units."""
+"""Error classes and labels as counts, and as a frame."""
 
 from __future__ import annotations
 
@@ -80,14 +80,6 @@ def _count(
             }
 
 
-ERROR_COLUMNS = (
-    Column("error_class", "category", "one of `reports.errors.classes_of`"),
-    Column("error_detail", "str", "evidence for the class, in words"),
-    Column("human_label", "str", "labels given by people, joined by '; '"),
-)
-"""What `merge_into` adds."""
-
-
 def columns(run: Run) -> tuple[Column, ...]:
     """Return the columns of a run: what the row is, its class, and what its kind has to say of
     it."""
@@ -97,9 +89,10 @@ def columns(run: Run) -> tuple[Column, ...]:
         Column("repeat", "Int64", "number of the repeat, from 0"),
         Column(id_column(declared), "str", f"the {declared.unit}"),
         *(Column(name, "category", meaning) for name, meaning in _grouped(declared).items()),
-        *ERROR_COLUMNS[:2],
+        Column("error_class", "category", "one of `reports.errors.classes_of`"),
+        Column("error_detail", "str", "evidence for the class, in words"),
         *(column for column, _ in errors_of(run).columns),
-        ERROR_COLUMNS[2],
+        Column("human_label", "str", "labels given by people, joined by '; '"),
     )
 
 
@@ -155,31 +148,3 @@ def _rows(
             "error_detail": error.detail,
             "human_label": labels.get(record.key),
         }
-
-
-def merge_into(
-    units: pd.DataFrame, runs: RunLike | Iterable[RunLike], *, pages: bool = True
-) -> pd.DataFrame:
-    """Add `ERROR_COLUMNS` to a frame of units, keeping its rows and their order.
-
-    `runs` are the runs that the frame was made from; rows of other runs get no class. Raises
-    `RunError` for runs that cannot be read.
-    """
-    opened = open_runs(runs)
-    errors = errors_frame(opened.values(), pages=pages)
-    ids = dict.fromkeys(id_column(run.manifest.declaration) for run in opened.values())
-    key = ["run", "repeat", *ids]
-    names = [column.name for column in ERROR_COLUMNS]
-    merged = units.drop(columns=[name for name in names if name in units])
-    texts = dict.fromkeys(("run", *ids), "str")
-    keyed = pd.MultiIndex.from_frame(merged[key].astype(texts))
-    by_key = errors.astype(texts).set_index(key)[names]
-    matched = by_key.reindex(keyed)
-    matched.index = merged.index
-    for column in ERROR_COLUMNS:
-        values = matched[column.name].astype("object")
-        merged[column.name] = pd.Series(
-            values.where(values.notna(), None), index=merged.index, dtype="object"
-        ).astype("category" if column.kind == "category" else column.kind)
-    merged.attrs = {**units.attrs, "problems": errors.attrs["problems"]}
-    return merged

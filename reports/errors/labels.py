@@ -2,14 +2,12 @@
 
 A line is a label: step_id (of a unit of any kind), repeat, label, note, who, when. A person has one
 label per unit and repeat: a newer one replaces it, an empty one removes it. Labels of several
-people are kept side by side. The file is rewritten as a whole, under a lock. An unreadable line is
-reported and kept in the file; the other lines are still read.
+people are kept side by side. The file is rewritten as a whole. An unreadable line is reported and
+kept in the file; the other lines are still read.
 """
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -20,10 +18,10 @@ import msgspec
 
 from adapters.decoding import decode_json
 from harness.runs import Run, RunError
+from harness.runs.files import replace_file
 from harness.tables import clean
 
 LABELS_FILE = "labels.jsonl"
-FORMAT = "vlm-eval labels"
 DEFAULT_LABELS = (
     "hallucination",
     "poor graphical recognition",
@@ -32,8 +30,6 @@ DEFAULT_LABELS = (
 )
 """The error classes of AutoWebGLM (Lai et al. 2024); any other text may be used."""
 
-PATIENCE = 20.0
-"""Seconds to wait for another process that is writing labels."""
 LONGEST_LABEL, LONGEST_NOTE, LONGEST_FILE = 100, 4_000, 64 << 20
 
 
@@ -107,22 +103,17 @@ def add_labels(run: Run | Path, labels: Iterable[Label]) -> _Labels:
     """Add labels to those of a run and return all of them.
 
     Of two labels with the same key the newer one is kept, on a tie the added one; an added label
-    without a time gets the current one. Whether the steps exist is not checked. Raises `LabelError`
+    without a time gets the current one. Whether the steps exist is not checked. Raises `RunError`
     for an invalid label or a file that cannot be written, and then changes nothing.
     """
-    from filelock import FileLock
-
-    time = now()
+    time = datetime.now(UTC).isoformat(timespec="milliseconds")
     added = [replace(one, when=one.when or time) for one in map(checked_label, map(asdict, labels))]
     path = _file(run)
-    try:
-        with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
-            known, problems, unreadable = _read(path)
-            together = merge_labels(known, added)
-            _write(path, [*unreadable, *map(msgspec.json.encode, together)])
-    except OSError as error:
-        raise LabelError(f"cannot write {path}: {error.strerror or error}") from error
-    return _Labels(tuple(one for one in together if one.label), problems)
+    known, problems, unreadable = _read(path)
+    together = merge_labels(known, added)
+    lines = [*unreadable, *map(msgspec.json.encode, together)]
+    replace_file(path, [line + b"\n" for line in lines])
+    return _Labels(together, problems)
 
 
 def merge_labels(known: Iterable[Label], added: Iterable[Label]) -> tuple[Label, ...]:
@@ -136,7 +127,7 @@ def merge_labels(known: Iterable[Label], added: Iterable[Label]) -> tuple[Label,
 
 
 def import_labels(run: Run, content: bytes | str, *, name: str | None = None) -> Import:
-    """Import labels written by `export_labels` or by the HTML page.
+    """Import labels that the HTML page has saved.
 
     The content is a JSON list of labels, or an object with such a list as `labels`. Entries whose
     `run` is not `name` (default: the run's name) are skipped. Invalid entries, and those about
@@ -162,24 +153,6 @@ def import_labels(run: Run, content: bytes | str, *, name: str | None = None) ->
     if labels:
         add_labels(run, labels)
     return Import(len(labels), tuple(problems))
-
-
-def export_labels(runs: Mapping[str, Run]) -> str:
-    """Return the labels of runs (by name) as JSON for `import_labels`, with the test-data note."""
-    from reports.load import notes_of
-
-    entries = [
-        {"run": name, **asdict(label)}
-        for name, run in runs.items()
-        for label in read_labels(run).labels
-    ]
-    content = {"format": FORMAT, "schema": 1, "note": notes_of(runs.values()), "labels": entries}
-    return json.dumps(content, indent=2) + "\n"
-
-
-def now() -> str:
-    """Return the current time, as in `Label.when`."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def checked_label(entry: Any) -> Label:
@@ -260,13 +233,3 @@ def _read(path: Path) -> tuple[tuple[Label, ...], tuple[str, ...], list[bytes]]:
             problems.append(f"{path} line {number} is not a label: {clean(error)}")
             unreadable.append(line)
     return merge_labels((), labels), tuple(problems), unreadable
-
-
-def _write(path: Path, lines: Iterable[bytes]) -> None:
-    """Replace the file atomically: a reader sees either the old lines or the new ones."""
-    new = path.with_name(f".{path.name}.new")
-    with new.open("wb") as file:
-        file.writelines(line + b"\n" for line in lines)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)

@@ -17,10 +17,9 @@ from click.testing import CliRunner, Result
 from harness.runs import DataGone, RunError, StepData, StepUnit, open_run
 from harness.tables import FORMATS
 from parsers import Status
-from reports import steps_frame
 from reports.errors import classify_run
 from reports.errors.command import errors
-from reports.errors.frame import columns, errors_frame, keys, merge_into
+from reports.errors.frame import columns, errors_frame, keys
 from reports.errors.labels import Label, add_labels, read_labels
 from reports.errors.table import columns as table_columns
 from reports.errors.table import errors_table, render
@@ -179,25 +178,10 @@ def test_the_frame_has_its_schema(run: Path) -> None:
     assert frame["human_label"].tolist()[1] == "pop-up"
 
 
-def test_merging_adds_three_columns_and_changes_nothing_else(run: Path) -> None:
-    add_labels(run, [Label("s3", "pop-up")])
-    steps = steps_frame(run).iloc[::-1]
-    found = merge_into(steps, open_run(run, _page))
-    assert list(found.columns) == [*steps.columns, "error_class", "error_detail", "human_label"]
-    assert found.index.equals(steps.index)
-    assert found["error_class"].tolist() == [str(one) for one in reversed(EXPECTED)]
-    assert found.loc[3, "human_label"] == "pop-up"
-    assert found["human_label"].notna().sum() == 1
-    assert found.attrs["constants"] == steps.attrs["constants"]
-    again = merge_into(found, open_run(run, _page))
-    assert list(again.columns) == list(found.columns)
-
-
 def test_an_empty_run_has_an_empty_table(tmp_path: Path) -> None:
     run = write(tmp_path / "run", [], complete=False)
     table = errors_table(run, examples=2)
     assert len(table) == 0
-    assert len(merge_into(steps_frame(run), run)) == 0
     for form in FORMATS:
         assert NOTE in render(table, form)
 
@@ -251,18 +235,13 @@ def test_the_command_writes_json_to_a_file(run: Path, tmp_path: Path) -> None:
     assert {one["error_class"] for one in content["examples"]} >= {"none_chosen", "wrong_value"}
 
 
-def test_labels_are_set_exported_taken_away_and_imported(run: Path, tmp_path: Path) -> None:
-    out = tmp_path / "labels.json"
-    assert _call(run, "--label", "s1", "pop-up", "--note", "a banner", "--who", "A").exit_code == 0
-    assert NOTE not in _call(run, "--export-labels", out).output
-    assert json.loads(out.read_text())["note"].startswith(NOTE)
-    assert _call(run, "--label", "s1", "", "--who", "A").exit_code == 0
-    assert read_labels(run).labels == ()
-    done = _call(run, "--import-labels", out)
-    assert "1 labels imported" in done.output
+def test_labels_of_the_page_are_imported_and_counted(run: Path, tmp_path: Path) -> None:
+    entries = [{"run": "run", "step_id": "s1", "label": "pop-up", "note": "a banner"}]
+    (file := tmp_path / "labels.json").write_text(json.dumps({"labels": [*entries, 5]}))
+    done = _call(run, "--no-pages", "--import-labels", file)
+    assert "1 labels imported" in done.stderr and "left out: label 2" in done.stderr
     assert read_labels(run).labels[0].note == "a banner"
-    shown = _call(run, "--no-pages")
-    assert "labels of run: pop-up 1" in shown.output
+    assert "labels of run: pop-up 1" in done.stdout
 
 
 def test_corrupt_labels_are_named_in_the_table(run: Path) -> None:
@@ -275,9 +254,6 @@ def test_corrupt_labels_are_named_in_the_table(run: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--label", "nowhere", "x"],
-        ["--label", "s1"],
-        ["--note", "x"],
         ["--by", "colour"],
         ["--format", "pdf"],
         ["--examples", "-1"],
@@ -287,13 +263,6 @@ def test_corrupt_labels_are_named_in_the_table(run: Path) -> None:
 )
 def test_bad_input_exits_with_two(run: Path, arguments: list[str]) -> None:
     assert _call(run, *arguments).exit_code == 2
-
-
-def test_a_label_for_two_runs_is_bad_input(run: Path, tmp_path: Path) -> None:
-    other = write(tmp_path / "other", _records())
-    done = _call(run, other, "--label", "s1", "x")
-    assert done.exit_code == 2
-    assert "belongs to one run" in done.output
 
 
 def test_what_is_no_run_or_has_a_corrupt_line_is_named(run: Path, tmp_path: Path) -> None:
