@@ -230,7 +230,6 @@ def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:
         "unranked": list(attrs["unranked"]),
         "changed": list(attrs["changed"]),
         "corrupt": list(attrs["corrupt"]),
-        "disagreeing": list(attrs["disagreeing"]),
         "notes": list(footnotes),
     }
     return frame_data(table, facts, (*about({**attrs, "details": True}), *footnotes))

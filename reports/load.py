@@ -1,8 +1,7 @@
 """Open the runs of a report and give each a unique label.
 
 Reports tolerate damage and say so, because the rest of a run is still worth looking at: a line that
-cannot be read is left out, and a complete run whose `steps.parquet` is damaged is read from
-`steps.jsonl`. Resuming or scoring such a run is an error.
+cannot be read is left out. Resuming or scoring such a run is an error.
 """
 
 from __future__ import annotations
@@ -20,13 +19,10 @@ RunLike = Run | Path | str
 
 
 def corrupt_lines(runs: dict[str, Run]) -> tuple[str, ...]:
-    """Describe every unreadable line and damaged table met so far, a line each."""
-    lines: list[str] = []
-    for label, run in runs.items():
-        if run.damaged is not None:
-            lines.append(f"DAMAGED in {label}: {run.damaged}; read from steps.jsonl instead")
-        lines += (f"LEFT OUT of {label}: {line}" for line in run.unreadable)
-    return tuple(lines)
+    """Describe every unreadable line met so far, a line each."""
+    return tuple(
+        f"LEFT OUT of {label}: {line}" for label, run in runs.items() for line in run.unreadable
+    )
 
 
 def changed_lines(runs: dict[str, Run]) -> tuple[str, ...]:
@@ -36,16 +32,6 @@ def changed_lines(runs: dict[str, Run]) -> tuple[str, ...]:
         for label, run in runs.items()
         for line in changes(run.manifest.answerers)
     )
-
-
-def without_table(run: Run, error: RunError) -> None:
-    """Note that the run's table is damaged and `steps.jsonl` is read instead.
-
-    Raises `error` if the run was not opened as tolerant or has no `steps.jsonl`.
-    """
-    if not run.tolerant or not (run.path / "steps.jsonl").is_file():
-        raise error
-    run.damaged = " ".join(str(error).replace(f"{run.path}/", "").split())
 
 
 def unfinished_lines(runs: dict[str, Run]) -> tuple[str, ...]:

@@ -298,7 +298,7 @@ def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
         lines.append(
             "upper bounds only: an image_policy that begins with oracle- shows where the answer is"
         )
-    warnings = ("common", "unranked", "unfinished", "changed", "corrupt", "disagreeing")
+    warnings = ("common", "unranked", "unfinished", "changed", "corrupt")
     return (*lines, *(line for name in warnings for line in attrs.get(name, ())))
 
 

@@ -15,7 +15,6 @@ from parsers import Average, Declaration, Measure, Results
 from parsers.counting import Rule
 from parsers.declaration import SPLIT
 from parsers.estimates import PARENTS
-from reports.frames.agreement import disagreement
 from reports.frames.rows import InvalidRule, RunRows, common_rows, run_rows
 from reports.frames.runs import facts, measured_columns
 from reports.frames.units import Column, typed, union
@@ -157,8 +156,6 @@ def by_tables(
                 raise RunError(message) from error
     evaluated = run_rows(opened.values(), f1=f1, invalid=invalid, cluster=cluster)
     counted = {rows.label: rows.frame[id_column(rows.declared)].nunique() for rows in evaluated}
-    own_rules = f1 is None and invalid is None and not cluster
-    disagreeing = [*filter(None, map(disagreement, evaluated))] if own_rules else []
     common_lines = []
     if common:
         evaluated = common_rows(evaluated)
@@ -178,7 +175,6 @@ def by_tables(
         "variants": {rows.label: rows.variant for rows in evaluated},
         "unranked": unranked(settings["differences"], common=common),
         "unfinished": unfinished_lines(opened),
-        "disagreeing": disagreeing,
         "common": common_lines,
         "details": details,
         "spending": {rows.label: _spending(rows) for rows in evaluated} if spending else {},

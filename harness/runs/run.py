@@ -74,8 +74,6 @@ class Run:
 
     Attributes:
         tolerant: whether lines that cannot be read are left out instead of raising `RunError`.
-        damaged: why `steps.parquet` was not read, set by the reader; None if it was or no one
-            did.
     """
 
     def __init__(
@@ -84,7 +82,6 @@ class Run:
         self.path = path
         self.manifest: Manifest = read_manifest(path)
         self.tolerant = tolerant
-        self.damaged: str | None = None
         self._resolver = resolver
         self._unreadable: dict[str, None] = {}
 

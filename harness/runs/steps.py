@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 STEP = "step"
 """The kind of units that are recorded steps."""
-LINES = b"lines"
-"""Metadata of `steps.parquet`: the SHA-256 of the lines that it was made from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +149,7 @@ def _collector_paused() -> Iterator[None]:
 def write_table(steps: Path, table: Path, declared: Declaration, note: str = "") -> None:
     """Write the table of the steps file. Raises `RunError`, `DiskFull`.
 
-    Its metadata have the digest of the steps file under `LINES`, and `note`.
+    Its metadata have the `note`.
     """
     import pyarrow.parquet as pq
 
@@ -160,17 +157,11 @@ def write_table(steps: Path, table: Path, declared: Declaration, note: str = "")
     # Of a relative path with a colon, pyarrow takes the beginning for the name of a file system.
     new = table.with_name(table.name + ".new").absolute()
     try:
-        about = {LINES: lines_digest(steps), **({b"note": note} if note else {})}
+        about = {b"note": note} if note else None
         pq.write_table(content.replace_schema_metadata(about), new)
         new.replace(table)
     except OSError as error:
         raise write_error(table, error) from error
-
-
-def lines_digest(steps: Path) -> bytes:
-    """Return the SHA-256 of the steps file, in hexadecimal digits."""
-    with steps.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest().encode()
 
 
 def _order(record: Unit[Any]) -> tuple[str, str, int, str, int]:

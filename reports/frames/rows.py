@@ -13,20 +13,16 @@ import pandas as pd
 
 from harness.runs import Manifest, Run, RunError
 from harness.runs.columns import (
-    group_column,
     id_column,
     level_column,
-    score_column,
     total_column,
 )
 from harness.settings import written
 from harness.tables.results import POOLED
-from parsers import AggregationRules, Declaration, Measure, Results, ScoredUnit, Status, results
+from parsers import AggregationRules, Declaration, Measure, Results, Status, results
 from parsers.counting import Observed, Trial, observed
-from parsers.declaration import SPLIT
 from reports.comparability import row_of
-from reports.frames.steps import steps_frame
-from reports.frames.units import plain_values
+from reports.frames.steps import frame_of
 from reports.load import RunLike, open_runs
 
 InvalidRule = Literal["exclude", "fail"]
@@ -160,13 +156,9 @@ def _rows(
     rules = _rules(label, run.manifest, invalid, cluster)
     own = _variant(label, run.manifest, None)
     chosen = _variant(label, run.manifest, variant)
-    frame = steps_frame(run)
-    frame.attrs = {}  # pandas copies them for every column that is looked at
-    frame["run"] = pd.Series([label] * len(frame), dtype="str").astype("category")
-    try:
-        trials = _trials(frame, declared)
-    except ValueError as error:
-        raise RunError(f"{run.path} holds a row that cannot be read: {error}") from error
+    records = run.records()
+    frame = frame_of([(label, run, records)])
+    trials = tuple((record.repeat, record.scored()) for record in records)
     if chosen != own:
         trials = _in_variant(label, run, trials, chosen)
     unreached = 0 if run.complete else max(0, run.manifest.planned - len(frame))
@@ -254,43 +246,6 @@ def _rules(
         cluster=cluster,
     )
     return rules.resolved(declared)
-
-
-def _trials(frame: pd.DataFrame, declared: Declaration) -> tuple[Trial, ...]:
-    """Return the rows as scored."""
-    of_levels = {level.name: plain_values(frame[level_column(level)]) for level in declared.levels}
-    of_labels = {
-        group.name: plain_values(frame[group_column(group, declared)])
-        for group in declared.groups
-        if group.name != SPLIT and group.name not in of_levels
-    }
-    of_scores = {
-        one.name: plain_values(frame[score_column(one.name)])
-        for one in (*declared.of_units, *declared.spread)
-    }
-    columns = (
-        *(frame["repeat"], frame[id_column(declared)], frame["split"]),
-        *(frame["invalid"], frame["status"], frame["flags"]),
-    )
-    outcomes = zip(*map(plain_values, columns), strict=True)
-    trials = []
-    for place, (repeat, unit_id, split, invalid, status, flags) in enumerate(outcomes):
-        scores: dict[str, float | None] | None = None
-        if status is not None:
-            found = ((name, values[place]) for name, values in of_scores.items())
-            scores = {name: None if value is None else float(value) for name, value in found}
-        unit = ScoredUnit(
-            unit_id=unit_id,
-            split=split,
-            parents={name: values[place] for name, values in of_levels.items()},
-            labels={name: values[place] for name, values in of_labels.items()},
-            invalid=invalid,
-            scores=scores,
-            status=None if status is None else Status(status),
-            flags=tuple(flags.split()) if flags else (),
-        )
-        trials.append((int(repeat), unit))
-    return tuple(trials)
 
 
 def _all_right(measure: Measure, scores: Mapping[str, float | None]) -> float | None:

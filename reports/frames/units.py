@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -104,7 +104,6 @@ class KindColumns:
         detail: in front of tokens and cost.
         outcome: behind the status; missing while a unit has no final outcome.
         texts: long texts, on request.
-        parts: columns that `steps.parquet` has as one of lists, by name, with the place in it.
         digest: a column that has to be equal for two runs to share a unit, and what it is of.
     """
 
@@ -112,37 +111,17 @@ class KindColumns:
     detail: tuple[UnitColumn, ...] = ()
     outcome: tuple[UnitColumn, ...] = ()
     texts: tuple[UnitColumn, ...] = ()
-    parts: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     digest: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UnitColumns:
-    """The columns of a frame of units, in their order.
-
-    Attributes:
-        row: what a unit is, and what it took.
-        outcome: how it ended; missing while it has no final outcome.
-        texts: long texts taken from pages.
-    """
-
-    row: tuple[UnitColumn, ...]
-    outcome: tuple[UnitColumn, ...]
-    texts: tuple[UnitColumn, ...]
-    parts: Mapping[str, tuple[str, int]]
-
-    def listed(self, *, texts: bool = False) -> tuple[UnitColumn, ...]:
-        """Return all columns."""
-        return (*self.row, *self.outcome, *(self.texts if texts else ()))
-
-
-def unit_columns(declared: Declaration) -> UnitColumns:
-    """Return the columns for units of a benchmark."""
+def unit_columns(declared: Declaration, *, texts: bool = False) -> tuple[UnitColumn, ...]:
+    """Return the columns for units of a benchmark, in their order: what a unit is, what it took,
+    how it ended, and long texts taken from pages if they are wanted."""
     of_kind = reports_on(declared.kind).columns or KindColumns()
     unit, level = declared.unit, declared.innermost
     parts = (of_kind.identity, of_kind.detail, of_kind.outcome)
     own = {one.column.name for part in parts for one in part}
-    row = (
+    return (
         unit_column("repeat", "Int64", "number of the repeat, from 0"),
         unit_column(
             id_column(declared), "str", f"the {unit}, unique in its run and repeat", "unit_id"
@@ -171,8 +150,6 @@ def unit_columns(declared: Declaration) -> UnitColumns:
             unit_column(f"{name}_tokens", "Int64", f"{name} tokens as billed", _used(name))
             for name in ("input", "cached", "output")
         ),
-    )
-    outcome = (
         unit_column("status", "category", f"how the {unit} ended", _status),
         *of_kind.outcome,
         unit_column("action", "category", "the predicted action", _action),
@@ -187,8 +164,8 @@ def unit_columns(declared: Declaration) -> UnitColumns:
             predicted(lambda said: said.agreement),
         ),
         *(one for one in _scores(declared) if one.column.name not in own),
+        *(of_kind.texts if texts else ()),
     )
-    return UnitColumns(row, outcome, of_kind.texts, of_kind.parts)
 
 
 def _groups(declared: Declaration) -> Iterator[UnitColumn]:

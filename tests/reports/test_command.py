@@ -132,18 +132,6 @@ def test_a_corrupt_line_is_named_and_the_rest_kept(tmp_path: Path) -> None:
     assert "83.3" in done.output
 
 
-def test_a_damaged_table_is_named_and_the_lines_are_read(tmp_path: Path) -> None:
-    run = write(tmp_path / "run", worked())
-    (run / "steps.parquet").write_bytes(b"PAR1 and nothing else")
-    for form in ("text", "markdown", "csv", "latex", "json", "html"):
-        done = _call(run, "--format", form)
-        assert done.exit_code == 0, done.output
-        assert "DAMAGED in run" in done.output
-    text = _call(run).output
-    assert text.count("DAMAGED in run: steps.parquet cannot be read") == 1
-    assert "83.3" in text
-
-
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])
 def test_every_format_carries_the_mark_of_an_interval_and_its_meaning(
     tmp_path: Path, form: str

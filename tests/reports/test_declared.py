@@ -136,13 +136,6 @@ def test_frames_have_what_is_declared(tmp_path: Path, complete: bool) -> None:
     assert row["all_inside"] == 0.0
 
 
-def test_a_table_and_the_lines_of_a_run_give_the_same_frame(tmp_path: Path) -> None:
-    run = _run(tmp_path / "a")
-    stored = steps_frame(run)
-    (run / "steps.parquet").unlink()
-    assert stored.equals(steps_frame(run))
-
-
 def test_frames_of_several_benchmarks_have_the_columns_of_all(tmp_path: Path) -> None:
     targets, steps = _run(tmp_path / "a"), write(tmp_path / "b", worked())
     frame = steps_frame([steps, targets])

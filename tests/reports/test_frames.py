@@ -8,14 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from harness.benchmarks.episode.miniwob import benchmark as miniwob
 from harness.benchmarks.prompt import autowebbench
 from harness.benchmarks.question import visualwebbench
-from harness.runs import RunError, open_run
 from harness.runs.columns import group_column, level_column, score_column
 from parsers import MIND2WEB, Declaration, Group, Level, Measure
 from parsers.mt_mind2web import MT_MIND2WEB
@@ -42,58 +39,6 @@ def test_a_run_without_any_step_has_the_same_columns(tmp_path: Path, complete: b
     run = write(tmp_path / "run", [], complete=complete)
     assert {n: str(k) for n, k in steps_frame(run).dtypes.items()} == STEPS
     assert len(runs_frame(run)) == 1
-
-
-def test_table_and_lines_of_a_run_give_the_same_frame(tmp_path: Path) -> None:
-    steps = [*worked(), step("D", 0, False, repeat=1, page_size=None, screenshot_digest=None)]
-    run = write(tmp_path / "run", steps)
-    assert (run / "steps.parquet").exists()
-    from_table = steps_frame(run)
-    (run / "steps.parquet").unlink()
-    pd.testing.assert_frame_equal(from_table, steps_frame(run))
-
-
-def test_a_table_without_our_columns_is_passed_over(tmp_path: Path) -> None:
-    run = write(tmp_path / "run", worked())
-    pd.DataFrame({"step_id": ["x"]}).to_parquet(run / "steps.parquet")
-    assert len(steps_frame(run)) == 7
-
-
-def test_a_broken_table_is_an_error_of_one_line(tmp_path: Path) -> None:
-    run = write(tmp_path / "run", worked())
-    (run / "steps.parquet").write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(RunError, match=r"steps\.parquet"):
-        steps_frame(open_run(run))
-    (run / "steps.jsonl").unlink()
-    with pytest.raises(RunError, match=r"steps\.parquet"):
-        steps_frame(run)
-
-
-def test_a_broken_table_is_replaced_by_the_lines(tmp_path: Path) -> None:
-    run = write(tmp_path / "run", worked())
-    whole = steps_frame(run)
-    assert whole.attrs["corrupt"] == ()
-    table = (run / "steps.parquet").read_bytes()
-    for damaged in (b"", b"PAR1 and nothing else", table[: len(table) // 2], table[:-1] + b"x"):
-        (run / "steps.parquet").write_bytes(damaged)
-        found = steps_frame(run)
-        (line,) = found.attrs["corrupt"]
-        assert line.startswith("DAMAGED in run: steps.parquet cannot be read: ")
-        assert line.endswith("; read from steps.jsonl instead") and "\n" not in line
-        pd.testing.assert_frame_equal(found, whole)
-        assert runs_frame(run).attrs["corrupt"] == (line,)
-
-
-def test_a_table_with_broken_text_is_replaced_by_the_lines(tmp_path: Path) -> None:
-    run = write(tmp_path / "run", worked())
-    whole = steps_frame(run)
-    table = pq.read_table(run / "steps.parquet")
-    place = table.column_names.index("action_uid")
-    broken = pa.array([b"\xfa"] * len(table), pa.binary()).view(pa.string())
-    pq.write_table(table.set_column(place, "action_uid", broken), run / "steps.parquet")
-    found = steps_frame(run)
-    assert "steps.parquet is not a table of steps" in found.attrs["corrupt"][0]
-    pd.testing.assert_frame_equal(found, whole)
 
 
 def test_an_unsettled_step_has_no_outcome(tmp_path: Path) -> None:
@@ -160,21 +105,6 @@ def test_numbers_of_runs(tmp_path: Path) -> None:
     assert row["statuses"] == "answered 6"
     assert row["cost"] == 1.5
     assert row["output_tokens"] == 30
-
-
-def test_twenty_large_runs_load(tmp_path: Path) -> None:
-    steps = [step(f"T{n // 6}", n % 6, n % 3 != 0) for n in range(6418)]
-    run = write(tmp_path / "0", steps, setup(dataset={"rows": 6418}))
-    runs = [run]
-    for number in range(1, 20):
-        copy = tmp_path / str(number)
-        copy.mkdir()
-        for name in ("manifest.json", "summary.json", "steps.parquet"):
-            (copy / name).hardlink_to(run / name)
-        runs.append(copy)
-    frame = steps_frame(runs)
-    assert len(frame) == 20 * 6418
-    assert frame["run"].nunique() == 20
 
 
 def test_importing_reports_is_cheap() -> None:

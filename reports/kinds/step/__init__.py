@@ -96,7 +96,6 @@ STEP_COLUMNS = KindColumns(
             _listing,
         ),
     ),
-    parts={"page_width": ("page_size", 0), "page_height": ("page_size", 1)},
     digest=("html_digest", "page"),
 )
 

@@ -255,14 +255,3 @@ def test_a_difference_that_cannot_be_planned_for(tmp_path: Path, points: str) ->
     assert done.exit_code == 2 and "--difference" in done.output
     with pytest.raises(ValueError, match="planned difference"):
         compare_runs(_runs(tmp_path / "more"), planned=-0.05)
-
-
-def test_a_damaged_table_is_named_and_the_lines_are_read(tmp_path: Path) -> None:
-    runs = _runs(tmp_path)
-    rows = json.loads(_call(*runs, "--format", "json").output)["rows"]
-    (runs[1] / "steps.parquet").write_bytes(b"")
-    content = json.loads(_call(*runs, "--format", "json").output)
-    assert content["rows"] == rows
-    (line,) = content["corrupt"]
-    assert line.startswith("DAMAGED in b: steps.parquet cannot be read")
-    assert "DAMAGED in b" in _call(*runs).output

@@ -21,15 +21,6 @@ def test_what_is_left_of_a_run_is_shown_and_the_line_is_named(tmp_path: Path) ->
     assert "steps.jsonl line 3 cannot be read" in page
 
 
-def test_a_damaged_table_is_named_and_the_lines_are_read(tmp_path: Path) -> None:
-    run = run_at(tmp_path / "run", worked())
-    (run / "steps.parquet").write_bytes(b"PAR1 and nothing else")
-    made = RunsPage([run], tmp_path / "page", pictures=False).write()
-    assert made.shown == len(worked())
-    page = (tmp_path / "page" / "index.html").read_text("utf-8")
-    assert "DAMAGED in run: steps.parquet cannot be read" in page
-
-
 def test_a_label_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     run = run_at(tmp_path / "run", worked())
     (run / "labels.jsonl").write_text("{bad\n", "utf-8")

@@ -55,11 +55,7 @@ def test_what_the_environment_failed_is_no_part_of_any_mean(run: Path) -> None:
     assert intervals["Success", "micro"] == pytest.approx(1 / 7)
 
 
-@pytest.mark.parametrize("stored", [True, False])
-def test_frames_have_reward_steps_and_end(run: Path, tmp_path: Path, stored: bool) -> None:
-    if not stored:
-        run = forms(tmp_path / "run")
-        (run / "steps.parquet").unlink()
+def test_frames_have_reward_steps_and_end(run: Path) -> None:
     frame = steps_frame(run)
     assert {name: str(frame[name].dtype) for name in ("reward", "steps", "end")} == {
         "reward": "float64",
