@@ -5,7 +5,7 @@
 | `command` | `vlm-eval view` |
 | `write` | writes the folder, one run in memory at a time, once or again |
 | `sheets` | the runs that share the declaration of their benchmarks |
-| `points` | the list of units with their outcome in each run; the sample of a small page |
+| `points` | the list of units with their outcome in each run |
 | `detail` | everything about one unit in one run; details of unknown kinds unchanged |
 | `parts` | what a kind of unit brings, as data |
 | `pictures` | downscaled screenshots, what models were sent of them, blobs of the run |

@@ -6,10 +6,8 @@ names a file, and only runs that the index lists are served.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import threading
-import time
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -20,13 +18,12 @@ from harness.runs import RunError
 from harness.tables import clean, percent
 from reports.listing import list_runs
 from reports.view import POLICY
-from reports.view.serving import LEAST_PAUSE_S, Handler, Server, bound
+from reports.view.serving import INDEX, Handler, Server, bound
 from reports.view.write import HERE, RunsPage, template
 
 FILTERS = ("model", "benchmark", "protocol", "state")
 STYLES = ("base", "browse")
-_RUNS, _ASSETS, _INDEX = "/runs/", "/assets/", "index.html"
-_ANEW = (_INDEX, "data/stamp.js")
+_RUNS, _ASSETS = "/runs/", "/assets/"
 
 
 class Browser:
@@ -40,7 +37,6 @@ class Browser:
     def __init__(self, folders: tuple[Path, ...], work: Path) -> None:
         self._folders, self._work = folders, work
         self._pages: dict[str, RunsPage] = {}
-        self._written: dict[str, float] = {}
         self._paths: dict[str, Path] = {}
         self._lock = threading.Lock()
 
@@ -79,34 +75,17 @@ class Browser:
             notes=self.notes,
         )
 
-    def page(self, key: str, name: str) -> Path | None:
-        """Return the folder of a run's page, where the file `name` of it is asked for.
-
-        The page is written if it is new; or if the run has gone on, and the document, or whether
-        there is news, is asked for. None for a run that the index does not have. Raises `RunError`
-        for one that cannot be read.
-        """
+    def page(self, key: str) -> RunsPage | None:
+        """Return the page of a run, written when it is asked for first; None for a run that the
+        index does not have. Raises `RunError` for one that cannot be read."""
         with self._lock:
-            folder = self._work / key
-            page = self._pages.get(key)
-            if page is not None and name not in _ANEW:
-                return folder
             if key not in self._paths:
                 self._index()
-            path = self._paths.get(key)
-            if path is None:
-                return None
-            if page is None:
-                page = RunsPage([path], folder, follow=True)
+            if key in self._paths and key not in self._pages:
+                page = RunsPage([self._paths[key]], self._work / key, follow=True)
                 page.write()
                 self._pages[key] = page
-            elif page.outdated and time.monotonic() > self._written[key] + LEAST_PAUSE_S:
-                with contextlib.suppress(RunError, OSError):  # It is tried again.
-                    page.write()
-            else:
-                return folder
-            self._written[key] = time.monotonic()
-            return folder
+            return self._pages.get(key)
 
 
 class BrowserHandler(Handler):
@@ -117,7 +96,7 @@ class BrowserHandler(Handler):
     def answer(self) -> Any:
         address = urlsplit(self.path)
         path = unquote(address.path)
-        if path in ("/", f"/{_INDEX}"):
+        if path in ("/", f"/{INDEX}"):
             given = parse_qs(address.query, max_num_fields=20)
             return self._text(self.browser.index({name: one[-1] for name, one in given.items()}))
         if path.startswith(_ASSETS):
@@ -129,13 +108,13 @@ class BrowserHandler(Handler):
             return self._missing()
         key, _, rest = path.removeprefix(_RUNS).partition("/")
         try:
-            folder = self.browser.page(key, rest or _INDEX)
+            self.page = self.browser.page(key)
         except RunError as error:
             return self._text(clean(str(error)), "text/plain")
-        if folder is None:
+        if self.page is None:
             return self._missing()
-        self.directory = str(folder)
-        self.path = f"/{rest or _INDEX}"
+        self.directory = str(self.page.out)
+        self.path = f"/{rest or INDEX}"
         return super().answer()
 
     def _missing(self) -> None:

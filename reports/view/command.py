@@ -14,7 +14,7 @@ import click
 from harness.runs.files import built_aside
 from harness.tables import say
 from reports.output import FOLDERS, RUNS
-from reports.view.serving import HOST, following, server
+from reports.view.serving import HOST, Server, server
 
 if TYPE_CHECKING:
     from reports.view.write import RunsPage
@@ -36,13 +36,6 @@ PORT = 8765
 @click.option(
     "--port", type=click.IntRange(0, 65535), help=f"For --serve.  [default: {PORT}]", default=None
 )
-@click.option(
-    "--sample",
-    "count",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Show N steps only, of every kind of outcome; tables stay those of the whole runs.",
-)
 @click.option("--pictures/--no-pictures", default=True, help="Write the screenshots, downscaled.")
 @click.option("--overwrite", is_flag=True, help="Replace a page that is in the folder.")
 def view(
@@ -50,7 +43,6 @@ def view(
     out: Path | None,
     serve: bool,
     port: int | None,
-    count: int | None,
     pictures: bool,
     overwrite: bool,
 ) -> int:
@@ -69,12 +61,9 @@ def view(
 
     def make(folder: Path, named: Path | None = None) -> RunsPage:
         """Write the page into a folder; where a new one is moved, `named` is what it becomes."""
-        page = RunsPage(
-            *(runs, folder), count=count, pictures=pictures, follow=serve, warn=_warn, bar=_bar
-        )
+        page = RunsPage(runs, folder, pictures=pictures, follow=serve, warn=_warn, bar=_bar)
         made = page.write(overwrite=overwrite and named is None)
-        shown = f"{made.shown:,} of {made.total:,} {made.units}"
-        say(f"{named or folder / 'index.html'}: {shown}", err=serve)
+        say(f"{named or folder / 'index.html'}: {made}", err=serve)
         return page
 
     if out is not None and out.suffix.lower() in (".html", ".htm"):
@@ -95,10 +84,10 @@ def view(
     elif out is None and (folders := click.get_current_context().meta.get(FOLDERS)):
         _browse(folders, PORT if port is None else port)
     elif out is not None:
-        _serve(make(out), out, PORT if port is None else port)
+        _serve(make(out), PORT if port is None else port)
     else:
         with tempfile.TemporaryDirectory(prefix="vlm-eval-view-") as folder:
-            _serve(make(Path(folder)), Path(folder), PORT if port is None else port)
+            _serve(make(Path(folder)), PORT if port is None else port)
     return 0
 
 
@@ -121,16 +110,17 @@ def _browse(folders: tuple[Path, ...], port: int) -> None:
         tempfile.TemporaryDirectory(prefix="vlm-eval-view-") as work,
         serve_runs(folders, Path(work), port) as serving,
     ):
-        say(f"http://{HOST}:{serving.server_address[1]}/ (Ctrl-C ends it)")
-        with suppress(KeyboardInterrupt):
-            serving.serve_forever()
-        say("", err=True)
+        _run(serving)
 
 
-def _serve(page: RunsPage, folder: Path, port: int) -> None:
-    with server(folder, port) as serving, following(page):
-        say(f"http://{HOST}:{serving.server_address[1]}/index.html (Ctrl-C ends it)")
-        try:
-            serving.serve_forever()
-        except KeyboardInterrupt:
-            say("", err=True)
+def _serve(page: RunsPage, port: int) -> None:
+    with server(page, port) as serving:
+        _run(serving)
+
+
+def _run(serving: Server) -> None:
+    """Serve until interrupted."""
+    say(f"http://{HOST}:{serving.server_address[1]}/ (Ctrl-C ends it)")
+    with suppress(KeyboardInterrupt):
+        serving.serve_forever()
+    say("", err=True)

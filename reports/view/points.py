@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -296,34 +295,3 @@ def terms(points: Points) -> dict[str, Any]:
         "answers": points.page.answers,
         "card": list(points.page.card),
     }
-
-
-def sample(points: Points, count: int) -> list[str]:
-    """Choose at most `count` units, in the order of the list.
-
-    Units are grouped by their outcomes in all runs and drawn from the groups in turn: rare
-    outcomes are included. Within a group they are ordered by a hash of their id, so no seed is
-    needed.
-    """
-    groups: dict[tuple[object, ...], list[str]] = {}
-    for point in points.units.values():
-        groups.setdefault(_kind(point, len(points.lanes)), []).append(point.unit_id)
-    queues = [sorted(group, key=_digest) for group in groups.values()]
-    queues.sort(key=lambda group: (-len(group), group[0]))
-    chosen: list[str] = []
-    place = 0
-    while len(chosen) < count and any(place < len(group) for group in queues):
-        chosen += [group[place] for group in queues if place < len(group)][: count - len(chosen)]
-        place += 1
-    kept = set(chosen)
-    return [unit_id for unit_id in points.units if unit_id in kept]
-
-
-def _kind(point: Point, lanes: int) -> tuple[object, ...]:
-    outcomes: Mapping[int, UnitResult] = point.outcomes
-    by_lane = (outcomes.get(lane) for lane in range(lanes))
-    return tuple(o and (o.result, o.status, o.error_class) for o in by_lane)
-
-
-def _digest(unit_id: str) -> str:
-    return hashlib.sha256(unit_id.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,19 +1,13 @@
-"""A server of pages on localhost, and what writes a page again as its runs go on."""
+"""A server of pages on localhost."""
 
 from __future__ import annotations
 
 import io
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.runs import RunError
 from reports.view import POLICY
 from reports.view.folder import ViewError
 
@@ -23,8 +17,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 NAMES = {HOST, "localhost"}
-LEAST_PAUSE_S = 5.0
-"""Seconds between looking whether a run has gone on."""
+INDEX = "index.html"
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -34,6 +27,10 @@ class Handler(SimpleHTTPRequestHandler):
     name at this address must not be able to read the page through a visitor's browser.
     """
 
+    def __init__(self, *args: Any, page: RunsPage | None = None, **more: Any) -> None:
+        self.page = page
+        super().__init__(*args, **more)
+
     def send_head(self) -> Any:
         host = (self.headers.get("Host") or "").rsplit(":", 1)[0]
         if host not in NAMES:
@@ -42,7 +39,14 @@ class Handler(SimpleHTTPRequestHandler):
         return self.answer()
 
     def answer(self) -> Any:
-        """Return the content that was asked for, headers sent; None if there is none."""
+        """Return the content that was asked for, headers sent; None if there is none.
+
+        A page whose run has gone on is written again when the document, or whether there is news,
+        is asked for.
+        """
+        asked = self.path.partition("?")[0]
+        if self.page is not None and asked in ("/", f"/{INDEX}", "/data/stamp.js"):
+            self.page.refresh()
         try:
             return super().send_head()
         except (ValueError, OSError):  # A name that no file can have, such as one with a null byte.
@@ -72,33 +76,6 @@ class Handler(SimpleHTTPRequestHandler):
         """Log nothing."""
 
 
-@contextmanager
-def following(page: RunsPage) -> Iterator[None]:
-    """Write a page again, in a thread, whenever one of its runs has gone on.
-
-    Writing takes at most a tenth of the time, and hardly slows the run down.
-    """
-    ended = threading.Event()
-
-    def follow() -> None:
-        pause = LEAST_PAUSE_S
-        while not ended.wait(pause):
-            if not page.outdated:
-                continue
-            start = time.monotonic()
-            with suppress(RunError, OSError):  # It is tried again after a pause.
-                page.write()
-            pause = max(LEAST_PAUSE_S, 10 * (time.monotonic() - start))
-
-    thread = threading.Thread(target=follow, name="page", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
 class Server(ThreadingHTTPServer):
     """A server that a visitor cannot make print anything."""
 
@@ -108,9 +85,9 @@ class Server(ThreadingHTTPServer):
         """Forget a request that failed, as when the visitor leaves in the middle of a file."""
 
 
-def server(folder: Path, port: int) -> Server:
+def server(page: RunsPage, port: int) -> Server:
     """Return a server bound to localhost; port 0 picks a free port. Raises `ViewError`."""
-    return bound(port, partial(Handler, directory=str(folder)))
+    return bound(port, partial(Handler, directory=str(page.out), page=page))
 
 
 def bound(port: int, handler: Any) -> Server:

@@ -80,11 +80,6 @@ class Pair:
         return self.both + self.only_first + self.only_second + self.neither
 
     @property
-    def agreement(self) -> float | None:
-        """The share of units with the same outcome in both."""
-        return (self.both + self.neither) / self.units if self.units else None
-
-    @property
     def same_answer(self) -> float | None:
         """The share of units with the same answer in both."""
         return self.same / self.units if self.units else None
@@ -128,7 +123,6 @@ class Sheet:
 
     number: its place on the page.
     runs: by label.
-    shown: the number of units that the page shows of it.
     plots: those of its summary: the title of each and the name of its file.
     """
 
@@ -136,7 +130,6 @@ class Sheet:
     runs: Mapping[str, Run]
     summary: Summary
     points: Points
-    shown: int = 0
     plots: Sequence[tuple[str, str]] = ()
 
     @property
@@ -192,16 +185,6 @@ class Sheet:
     def pairs(self) -> list[Pair]:
         """Every pair of lanes, the earlier one first."""
         return [_pair(self.points, a, b) for a, b in combinations(range(len(self.points.lanes)), 2)]
-
-    @property
-    def matrix(self) -> list[list[float | None]]:
-        """Agreement on outcomes above the diagonal, on answers below it."""
-        size = len(self.points.lanes)
-        cells: list[list[float | None]] = [[None] * size for _ in range(size)]
-        for pair in self.pairs:
-            cells[pair.first][pair.second] = pair.agreement
-            cells[pair.second][pair.first] = pair.same_answer
-        return cells
 
     @property
     def graded(self) -> bool:
@@ -275,8 +258,6 @@ def _about(sheet: Sheet) -> dict[str, Any]:
     manifests = "".join(f"{run.manifest.created} {run.manifest.name}" for run in runs.values())
     return {
         "key": hashlib.sha256(manifests.encode("utf-8", "replace")).hexdigest()[:16],
-        "total": sheet.total,
-        "shown": sheet.shown,
         "lanes": [
             {
                 "label": lane.label,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-from harness.runs import STEPS, SUMMARY, Run, open_run
+from harness.runs import STEPS, SUMMARY, Run, RunError, open_run
 from harness.tables import clean
 from harness.tables.markup import html_table
 from reports.load import corrupt_lines, notes_of, open_runs
@@ -24,7 +26,6 @@ from reports.view.figures import results, write
 from reports.view.folder import call, check, note, prepare
 from reports.view.parts import measure_words, part_of, title_of
 from reports.view.pictures import PictureFile, PictureFolder, UnitWithPictures, wanted_of
-from reports.view.points import sample
 from reports.view.sheets import Sheet, listed, sheets_of
 from reports.view.tables import outer_keys
 
@@ -46,17 +47,11 @@ SCRIPTS = (
     "app",
 )
 STYLES = ("base", "summary", "list", "step")
+LEAST_PAUSE_S = 5.0
+"""Seconds between two writings of a page whose runs go on."""
 Warn = Callable[[str], None]
 Bar = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 """Shows progress: from a label and a number of items, a context whose value is called per item."""
-
-
-class ShownCount(NamedTuple):
-    """The number of units that the page shows, and of all units, with the words for them."""
-
-    shown: int
-    total: int
-    units: str
 
 
 @contextmanager
@@ -71,7 +66,6 @@ class RunsPage:
 
     paths: the run directories.
     out: the folder.
-    count: show at most this many units of a benchmark; by default all.
     pictures: whether to write the screenshots.
     follow: whether the page is served: it asks from time to time whether it has been written
         again.
@@ -82,7 +76,6 @@ class RunsPage:
     paths: Sequence[Path | str]
     out: Path
     _: KW_ONLY
-    count: int | None = None
     pictures: bool = True
     follow: bool = False
     warn: Warn = lambda _: None
@@ -91,6 +84,8 @@ class RunsPage:
     def __post_init__(self) -> None:
         self._folders: dict[int, PictureFolder] = {}
         self._written: tuple[object, ...] | None = None
+        self._writing = threading.Lock()
+        self._rests_until = 0.0
         self._numbers: dict[tuple[int, str], int] = {}
         """The numbers of the units' scripts, which they keep when the page is written again."""
 
@@ -104,8 +99,21 @@ class RunsPage:
         stats = (file.stat() if file.exists() else None for file in files)
         return tuple((stat.st_size, stat.st_mtime_ns) if stat else None for stat in stats)
 
-    def write(self, *, overwrite: bool = False) -> ShownCount:
-        """Write the page; the folder is left alone until the runs have been read.
+    def refresh(self) -> None:
+        """Write the page again if a run has gone on, at most a tenth of the time."""
+        with self._writing:
+            start = time.monotonic()
+            if not self.outdated or start < self._rests_until:
+                return
+            with suppress(RunError, OSError):  # It is tried again.
+                self.write()
+            end = time.monotonic()
+            self._rests_until = end + max(LEAST_PAUSE_S, 10 * (end - start))
+
+    def write(self, *, overwrite: bool = False) -> str:
+        """Write the page and return how many units it shows, in words.
+
+        The folder is left alone until the runs have been read.
 
         overwrite: True to replace a page that this program did not write.
 
@@ -126,8 +134,11 @@ class RunsPage:
         going_on = not all(run.complete for run in runs.values())
         script = note(notes_of(runs.values()))
         for sheet in sheets:
-            scripts = self._scripts(sheet)
-            sheet.shown = len(scripts)
+            numbers = self._numbers
+            scripts = {
+                unit: numbers.setdefault((sheet.number, unit), len(numbers))
+                for unit in sheet.points.units
+            }
             wanted = self._write_details(sheet, scripts)
             files = self._write_pictures(sheet, wanted)
             rows = listed(sheet, scripts, files)
@@ -141,15 +152,7 @@ class RunsPage:
             _replace(self.out / "data" / "stamp.js", (call("VLM.stamp", stamp) + "\n").encode())
         self._written = state
         units = " and ".join(dict.fromkeys(sheet.declared.units for sheet in sheets))
-        shown, total = (sum(n) for n in zip(*((s.shown, s.total) for s in sheets), strict=True))
-        return ShownCount(shown, total, units)
-
-    def _scripts(self, sheet: Sheet) -> dict[str, int]:
-        """Return the numbers of the scripts of the units to show."""
-        points = sheet.points
-        shown = list(points.units) if self.count is None else sample(points, self.count)
-        numbers = self._numbers
-        return {unit: numbers.setdefault((sheet.number, unit), len(numbers)) for unit in shown}
+        return f"{sum(sheet.total for sheet in sheets):,} {units}"
 
     def _write_details(
         self, sheet: Sheet, scripts: Mapping[str, int]

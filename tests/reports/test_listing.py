@@ -126,7 +126,7 @@ def test_commands_take_a_folder_for_the_runs_below_it(tmp_path: Path) -> None:
     assert "shard-1" not in report.out
     assert call("compare", "more").code == 0
     page = call("view", "more", "--out", "page", "--no-pictures")
-    assert (page.code, page.out) == (0, "page/index.html: 7 of 7 steps\n")
+    assert (page.code, page.out) == (0, "page/index.html: 7 steps\n")
     done = call("report", "runs")
     assert "passed over: runs/foreign (" in done.err
     empty = call("report", "runs/notes")

@@ -23,7 +23,7 @@ from harness.runs import (
 )
 from harness.runs.files import encode
 from parsers.records import F1_VARIANTS, Box, Choice, Gold, Prediction, Status
-from reports.view.write import RunsPage, ShownCount
+from reports.view.write import RunsPage
 from tests.reports.runs import call, setup, step, write
 from tests.units import step_scores
 
@@ -161,6 +161,6 @@ def many(path: Path, count: int) -> Path:
     return path
 
 
-def page(runs: list[Path], out: Path, *, overwrite: bool = False, **options: Any) -> ShownCount:
+def page(runs: list[Path], out: Path, *, overwrite: bool = False, **options: Any) -> str:
     """The page of runs, as the command writes it."""
     return RunsPage(runs, out, **options).write(overwrite=overwrite)

@@ -85,7 +85,7 @@ def test_what_the_model_was_sent_of_every_turn_is_there(films: Path) -> None:
 
 def test_without_blobs_there_are_actions_and_scores(tmp_path: Path) -> None:
     made = page([forms(tmp_path / "bare", blobs=False)], tmp_path / "page")
-    assert made.shown == len(EPISODES)
+    assert made == f"{len(EPISODES)} episodes"
     detail = _detail(tmp_path / "page", 0)
     assert [frame["picture"] for frame in detail["strip"]] == [[], [], []]
     assert detail["strip"][0]["boxes"] and detail["strip"][0]["size"] == [320, 420]

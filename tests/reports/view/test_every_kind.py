@@ -31,7 +31,6 @@ QUESTIONS: list[dict[str, Any]] = [
     {"id": "c", "question": "How many?", "answers": [3], "metric": "number"},
     {"id": "d", "question": "Where?", "answers": ["in Ulm"], "metric": "f1"},
 ]
-UNITS = 4
 """Units on each page."""
 Runs = Mapping[str, Callable[[Path], Path]]
 
@@ -129,7 +128,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ours = {one.declared.kind for name in BUILT_IN if (one := declared(name)) is not None}
         assert kinds == {*ours, "sign"}, "each kind of unit has a run here"
         for number, run in enumerate(runs):
-            page([run], root / f"page-{number}", count=UNITS)
+            page([run], root / f"page-{number}")
     return root
 
 

@@ -80,7 +80,7 @@ def test_every_benchmark_is_told_in_its_own_terms(tmp_path: Path) -> None:
     steps, _ = two_runs(tmp_path / "steps")
     one, other = signs(tmp_path / "one"), signs(tmp_path / "other", head="Overlap")
     made = page([one, steps, other], tmp_path / "page")
-    assert made == (5 + 12 + 5, 5 + 12 + 5, "signs and steps")
+    assert made == "22 signs and steps"
     first, second, third = _sheets(tmp_path / "page")
     assert [sheet["terms"]["units"] for sheet in (first, second, third)] == [
         "signs",
@@ -200,6 +200,6 @@ def test_what_did_not_settle_says_why_and_its_street_is_shown(open_page: Any) ->
     assert tab.locator(".scores, .duel").count() == 0
     _go(tab, "#/task/Street%200?sheet=1", "#view-task .strip a")
     assert "one: IoU 0.80 over 2 signs" in tab.locator("#view-task").inner_text()
-    _go(tab, "#/compare", "#view-compare .matrix")
+    _go(tab, "#/compare", "#view-compare .pairs")
     for head in ("equal", "more in the first", "more in the second"):
         assert head in tab.locator(".pairs thead").inner_text()

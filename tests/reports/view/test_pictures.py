@@ -117,7 +117,7 @@ def test_a_page_written_again_keeps_the_scripts_of_its_steps(tmp_path: Path) -> 
     steps = [replace(one, pictures=shown(TILES)) for one in records("+-~", 3)]
     going_on(run, steps[5:])
     made = RunsPage([run], out, follow=True)
-    assert made.write() == (4, 4, "steps")
+    assert made.write() == "4 steps"
     assert not made.outdated
     before = {row[0]: row[13] for row in listed(out)["steps"]}
     stamp = listed(out)["stamp"]
@@ -125,7 +125,7 @@ def test_a_page_written_again_keeps_the_scripts_of_its_steps(tmp_path: Path) -> 
 
     going_on(run, steps[:5])
     assert made.outdated
-    assert made.write() == (9, 9, "steps")
+    assert made.write() == "9 steps"
     after = {row[0]: row[13] for row in listed(out)["steps"]}
     assert {step: after[step] for step in before} == before
     assert sorted(after.values()) == list(range(9))
@@ -137,20 +137,14 @@ def test_a_page_written_again_keeps_the_scripts_of_its_steps(tmp_path: Path) -> 
     assert listed(out)["stamp"] == ""  # The last: nobody has to ask any more.
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serve, "LEAST_PAUSE_S", 0.05)
-
-
 @pytest.mark.browser
-@pytest.mark.usefixtures("quick")
 def test_a_served_page_says_that_its_run_has_gone_on(browser: Any, tmp_path: Path) -> None:
     run, out = tmp_path / "run", tmp_path / "page"
     steps = records("+-~", 2)
     going_on(run, steps[:2])
     made = RunsPage([run], out, follow=True)
     made.write()
-    with serve.server(out, 0) as serving, serve.following(made):
+    with serve.server(made, 0) as serving:
         thread = threading.Thread(target=serving.serve_forever)
         thread.start()
         try:
@@ -161,8 +155,6 @@ def test_a_served_page_says_that_its_run_has_gone_on(browser: Any, tmp_path: Pat
             watched.tab.locator("#grid-space .row").first.wait_for()
             assert watched.tab.locator("#f-count").inner_text() == "2 of 2 steps"
             going_on(run, steps[2:])
-            while made.outdated:
-                threading.Event().wait(0.05)
             watched.tab.clock.run_for(6000)
             watched.tab.get_by_role("button", name="Show it").click()
             watched.tab.locator("#row-5").wait_for()
