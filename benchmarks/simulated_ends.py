@@ -66,7 +66,7 @@ def _effective(data: Clustered) -> tuple[Floats, Floats, Floats]:
 
 
 def t_ends(totals: Floats, sizes: Floats) -> Ends:
-    """The ends of `parsers.t_interval` and `parsers.cluster_t`, of many data sets at once."""
+    """The ends of `parsers.t_interval`, of many data sets at once."""
     mean, error = mean_and_error(totals, sizes)
     reach = t_quantile(0.95, totals.shape[-1]) * error
     # Without spread these intervals do not exist, and nothing is covered.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from parsers.answers import read_answer, write_answer
     from parsers.averages import every_result, results
-    from parsers.clusters import cluster_t, t_interval
+    from parsers.clusters import t_interval
     from parsers.counting import PARSE_FAILURES, AggregationRules, InvalidPolicy, Unattempted
     from parsers.declaration import Average, Declaration, Group, Level, Measure
     from parsers.estimates import Bounds, Counts, Estimate, Results
@@ -80,7 +80,6 @@ __all__ = [
     "VocabularyError",
     "clean_value",
     "clopper_pearson",
-    "cluster_t",
     "count_tokens",
     "every_result",
     "in_box",
@@ -105,7 +104,7 @@ _NAMES = {
     "parsers.estimates": "Bounds Counts Estimate Results",
     "parsers.answers": "read_answer write_answer",
     "parsers.declaration": "Average Declaration Group Level Measure",
-    "parsers.clusters": "cluster_t t_interval",
+    "parsers.clusters": "t_interval",
     "parsers.option_text": "index_of letter letters_for",
     "parsers.token_scores": "VocabularyError count_tokens operation_exact "
     "operation_f1 operation_string token_f1",

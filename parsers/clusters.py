@@ -59,82 +59,49 @@ def clustered_values(
 
 
 def t_interval(
-    values: Sequence[float], level: float = 0.95, *, kind: Kind = "rate"
+    values: Sequence[float],
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    *,
+    kind: Kind = "rate",
 ) -> Interval | None:
-    """Student's t interval for the mean of independent values, here the means of tasks.
+    """Return Student's t interval for the mean of values, in clusters of unequal size if given.
 
-    mean +- t(n-1) * s / sqrt(n), clipped to what is possible. None for fewer than two values, and
-    if all are equal.
+    Without clusters it is mean +- t(n-1) * s / sqrt(n). The mean over steps is a ratio of two sums
+    over tasks (Cochran 1977, chapter 9A), and its variance is estimated from the residual sums of
+    the tasks: G/(G-1) * sum(u_g^2) / n^2 with u_g = sum over the cluster of (value - mean), G
+    clusters, n values, and G-1 degrees of freedom. This is the cluster-robust variance of a
+    regression on a constant (Cameron and Miller 2015, section II; Miller 2024 for evaluations of
+    language models). The interval is clipped to what is possible. None for fewer than two clusters,
+    and if all residual sums are zero.
 
     Examples:
         >>> interval = t_interval([0.2, 0.4, 0.6])
         >>> round(interval.low, 4), round(interval.high, 4)
         (0.0, 0.8968)
-    """
-    check_level(level)
-    n = len(values)
-    if n < 2 or min(values) == max(values):
-        return None
-    mean = math.fsum(values) / n
-    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
-    few = min(moved(values, range(n), kind)) < FEW
-    return _around(mean, math.sqrt(variance / n), "t", n, few, kind, level)
-
-
-def cluster_t(
-    values: Sequence[float],
-    clusters: Sequence[Hashable],
-    level: float = 0.95,
-    *,
-    kind: Kind = "rate",
-) -> Interval | None:
-    """Return a t interval for the mean of values in clusters of unequal size.
-
-    The mean over steps is a ratio of two sums over tasks (Cochran 1977, chapter 9A), and its
-    variance is estimated from the residual sums of the tasks: G/(G-1) * sum(u_g^2) / n^2 with
-    u_g = sum over the cluster of (value - mean), G clusters, n values, and G-1 degrees of freedom.
-    This is the cluster-robust variance of a regression on a constant (Cameron and Miller 2015,
-    section II; Miller 2024 for evaluations of language models). With one value per cluster it is
-    `t_interval`. None for fewer than two clusters, and if all residual sums are zero.
-
-    Examples:
-        >>> interval = cluster_t([1, 1, 0, 0, 1], ["a", "a", "b", "b", "c"])
+        >>> interval = t_interval([1, 1, 0, 0, 1], ["a", "a", "b", "b", "c"])
         >>> round(interval.low, 4), round(interval.high, 4)
         (0.0, 1.0)
 
     Raises `ValueError` if the two sequences differ in length.
     """
     check_level(level)
-    residuals: dict[Hashable, list[float]] = {}
+    members = range(len(values)) if clusters is None else clusters
     n = len(values)
     mean = math.fsum(values) / n if n else 0.0
-    for value, cluster in zip(values, clusters, strict=True):
+    residuals: dict[Hashable, list[float]] = {}
+    for value, cluster in zip(values, members, strict=True):
         residuals.setdefault(cluster, []).append(value - mean)
-    groups = len(residuals)
-    if groups < 2:
-        return None
-    sums = [math.fsum(group) for group in residuals.values()]
+    groups, sums = len(residuals), [math.fsum(group) for group in residuals.values()]
     # Sums that are exactly zero come out as about 1e-16 per value through rounding.
-    if max(abs(total) for total in sums) <= 1e-12 * n:
+    if groups < 2 or max(map(abs, sums)) <= NOTHING * n:
         return None
     variance = groups / (groups - 1) * math.fsum(total**2 for total in sums) / n**2
-    few = min(moved(values, clusters, kind)) < FEW
-    return _around(mean, math.sqrt(variance), "cluster-t", groups, few, kind, level)
-
-
-def _around(
-    mean: float,
-    error: float,
-    method: Method,
-    clusters: int,
-    few: bool,
-    kind: Kind,
-    level: float,
-) -> Interval:
-    reach = t_quantile(level, clusters) * error
+    reach = t_quantile(level, groups) * math.sqrt(variance)
     least, most = BOUNDS[kind]
-    low, high = max(least, mean - reach), min(most, mean + reach)
-    return Interval(low, high, method, clusters, few, level)
+    few = min(moved(values, members, kind)) < FEW
+    method: Method = "t" if clusters is None else "cluster-t"
+    return Interval(max(least, mean - reach), min(most, mean + reach), method, groups, few, level)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -39,21 +39,7 @@ BY = (
 )
 
 
-class _Report(click.Command):
-    """Takes what follows `--published` for its value only where it is `all`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        words: list[str] = []
-        for word in args:
-            if word == "all" and words[-1:] == ["--published"]:
-                words[-1] = "--published=all"
-            else:
-                words.append(word)
-        alike = ["--published=alike" if word == "--published" else word for word in words]
-        return super().parse_args(ctx, alike)
-
-
-@click.command(cls=_Report, short_help="Print the tables of one or more runs.")
+@click.command(short_help="Print the tables of one or more runs.")
 @RUNS
 @click.option(
     "--table",
@@ -82,12 +68,9 @@ class _Report(click.Command):
 )
 @click.option(
     "--published",
-    type=click.Choice(["alike", "all"]),
-    is_flag=False,
-    flag_value="alike",
-    metavar="[all]",
+    is_flag=True,
     help="Add published results that were measured in the same way, and say how many others there "
-    "are; with `all`, list the others, too.",
+    "are; `vlm-eval analyse published RUN` lists these.",
 )
 @click.option(
     "--compact",
@@ -115,7 +98,7 @@ def report(
     cluster: str,
     invalid: InvalidRule | None,
     f1: F1Variant | None,
-    published: Literal["alike", "all"] | None,
+    published: bool,
     compact: bool,
     common: bool,
     plot: Path | None,
@@ -168,8 +151,7 @@ def report(
 
         save(lambda frame: results(frame, average), drawn, plot)
     if published:
-        everything = published == "all"
-        _beside_published(table, runs, form, out, average, invalid, f1, key or "", everything)
+        _beside_published(table, runs, form, out, average, invalid, f1, key or "")
     else:
         emit(table, form, out, average)
     return 0
@@ -196,7 +178,6 @@ def _beside_published(
     invalid: InvalidRule | None,
     f1: F1Variant | None,
     by: str,
-    everything: bool,
 ) -> None:
     if form in ("csv", "parquet"):
         raise click.UsageError(
@@ -206,20 +187,21 @@ def _beside_published(
     from harness.tables.data import json_content, to_json
     from reports.formats import grid, grids
 
-    published_tables = load("reports.published.beside:published_beside")(
+    alike, apart = load("reports.published.beside:published_beside")(
         runs, average=average, by=by, invalid=invalid, f1=f1
     )
-    published = [grid(one, average) for one in published_tables]
-    if not everything and form != "json":
-        alike, apart = published_tables
-        published = [replace(published[0], footnotes=(*published[0].footnotes, *_others(apart)))]
     if form == "json":
-        listed = (grid(table, average), *published)
-        results, alike, apart = (json_content(one, note="") for one in listed)
+        listed = {
+            "alike": json_content(grid(alike), note=""),
+            "apart": json_content(grid(apart), note=""),
+        }
         note = {"note": note_of_command()} if note_of_command() else {}
-        put(to_json({**note, **results, "published": {"alike": alike, "apart": apart}}), out)
+        results = json_content(grid(table, average), note="")
+        put(to_json({**note, **results, "published": listed}), out)
     else:
-        emit_grids([*grids(table, average), *published], form, out)
+        beside = grid(alike)
+        beside = replace(beside, footnotes=(*beside.footnotes, *_others(apart)))
+        emit_grids([*grids(table, average), beside], form, out)
 
 
 def _others(apart: pd.DataFrame) -> Iterator[str]:
@@ -227,6 +209,7 @@ def _others(apart: pd.DataFrame) -> Iterator[str]:
     if len(apart):
         first = apart.iloc[0]
         yield (
-            f"{counted(len(apart), 'published result')} measured in another way (--published all); "
+            f"{counted(len(apart), 'published result')} measured in another way (vlm-eval analyse "
+            f"published RUN); "
             f"{first['source']}, {first['model']}: {first['differs']}"
         )

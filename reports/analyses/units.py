@@ -10,7 +10,7 @@ import pandas as pd
 
 from harness.runs import Run, RunError, Unit
 from harness.tables import interval_record
-from parsers import Average, Declaration, Level, Measure, cluster_t, mean_interval, t_interval
+from parsers import Average, Declaration, Level, Measure, mean_interval, t_interval
 from parsers.clusters import clustered_values
 from reports.grid import Field, described, interval
 from reports.kind import suited
@@ -154,10 +154,9 @@ def rate(
         averaged, members = clustered_values(kept, parents, average, clusters)
         if not differences:
             reach = mean_interval(kept, parents, average, clusters=clusters)
-        elif average == "micro" or nested:
-            reach = cluster_t(averaged, members, kind="difference")
         else:
-            reach = t_interval(averaged, kind="difference")
+            within = members if average == "micro" or nested else None
+            reach = t_interval(averaged, within, kind="difference")
         record[name + end] = math.fsum(averaged) / len(averaged)
         record |= interval_record(name + end, reach)
     return record

@@ -18,7 +18,7 @@ SIZES = [4.0, 2.0, 3.0, 5.0, 6.0, 9.0, 2.0]
 
 
 def _ratio(places: list[int]) -> tuple[float, float]:
-    """Mean and error of the tasks drawn, as the formula of `cluster_t` has it."""
+    """Mean and error of the tasks drawn, as the formula of `t_interval` has it."""
     total, size = sum(TOTALS[p] for p in places), sum(SIZES[p] for p in places)
     mean = total / size
     squares = sum((TOTALS[p] - mean * SIZES[p]) ** 2 for p in places)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from parsers import Average, clopper_pearson, cluster_t, mean_interval, t_interval
+from parsers import Average, clopper_pearson, mean_interval, t_interval
 
 # 95 % exact limits as tabulated for binomial proportions.
 TABLE = [
@@ -73,7 +73,7 @@ def test_t_interval_by_hand() -> None:
 def test_cluster_t_by_hand() -> None:
     # Mean 3/5; residual sums 0.8, -1.2, 0.4 (a: 1 1, b: 0 0, c: 1), squares sum to 2.24;
     # variance 3/2 * 2.24 / 25 = 0.1344; t with two degrees of freedom at 75 % one-sided 0.816497.
-    interval = cluster_t([1, 1, 0, 0, 1], list("aabbc"), level=0.5)
+    interval = t_interval([1, 1, 0, 0, 1], list("aabbc"), level=0.5)
     assert interval is not None
     assert interval.high - 0.6 == pytest.approx(0.816497 * math.sqrt(0.1344), rel=1e-6)
     assert 0.6 - interval.low == pytest.approx(0.816497 * math.sqrt(0.1344), rel=1e-6)
@@ -98,7 +98,7 @@ def test_t_interval_agrees_with_scipy_within_zero_and_one(values: list[float]) -
 
 @given(SPREAD)
 def test_one_value_per_cluster_is_the_t_interval(values: list[float]) -> None:
-    plain, clustered = t_interval(values), cluster_t(values, range(len(values)))
+    plain, clustered = t_interval(values), t_interval(values, range(len(values)))
     assert plain is not None
     assert clustered is not None
     assert clustered.low == pytest.approx(plain.low, abs=1e-12)
@@ -107,8 +107,8 @@ def test_one_value_per_cluster_is_the_t_interval(values: list[float]) -> None:
 
 @given(SPREAD, st.integers(2, 5))
 def test_repeating_every_step_of_a_task_adds_no_certainty(values: list[float], times: int) -> None:
-    once = cluster_t(values, range(len(values)))
-    again = cluster_t(
+    once = t_interval(values, range(len(values)))
+    again = t_interval(
         [value for value in values for _ in range(times)],
         [cluster for cluster in range(len(values)) for _ in range(times)],
     )
@@ -126,7 +126,7 @@ def test_order_of_the_steps_does_not_matter(
     chance.shuffle(mixed)
 
     def interval(rows: list[tuple[float, int]]) -> object:
-        return cluster_t([value for value, _ in rows], [cluster for _, cluster in rows])
+        return t_interval([value for value, _ in rows], [cluster for _, cluster in rows])
 
     assert interval(mixed) == interval(pairs)
     assert t_interval([v for v, _ in mixed]) == t_interval([v for v, _ in pairs])
@@ -136,9 +136,9 @@ def test_nothing_is_claimed_without_two_clusters_or_spread() -> None:
     assert clopper_pearson(0, 0) is None
     for values in ([], [0.5], [1 / 3] * 7):
         assert t_interval(values) is None
-        assert cluster_t(values, range(len(values))) is None
-    assert cluster_t([0, 1, 1], ["a", "a", "a"]) is None
-    assert cluster_t([0, 1, 1, 0], ["a", "a", "b", "b"]) is None
+        assert t_interval(values, range(len(values))) is None
+    assert t_interval([0, 1, 1], ["a", "a", "a"]) is None
+    assert t_interval([0, 1, 1, 0], ["a", "a", "b", "b"]) is None
 
 
 def _binary(wins: int, losses: int) -> list[float]:
@@ -319,7 +319,7 @@ def test_impossible_arguments_are_errors() -> None:
     with pytest.raises(ValueError, match="level"):
         t_interval([0, 1], level=95)
     with pytest.raises(ValueError, match="zip"):
-        cluster_t([0, 1], ["a"])
+        t_interval([0, 1], ["a"])
 
 
 def simulate(tasks: int, chance: random.Random) -> tuple[list[float], list[int]]:
@@ -346,7 +346,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
             by_task.setdefault(cluster, []).append(value)
         means = [sum(own) / len(own) for own in by_task.values()]
         for interval, kind in (
-            (cluster_t(values, clusters), "micro"),
+            (t_interval(values, clusters), "micro"),
             (t_interval(means), "macro"),
             (t_interval(values), "naive"),
         ):

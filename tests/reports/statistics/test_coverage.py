@@ -34,7 +34,7 @@ from benchmarks.simulated_steps import (
     successes,
     summed,
 )
-from parsers import Average, clopper_pearson, cluster_t, mean_interval
+from parsers import Average, clopper_pearson, mean_interval, t_interval
 
 
 @pytest.mark.parametrize("tasks", TASKS)
@@ -104,7 +104,7 @@ def test_the_simulated_intervals_are_those_of_the_package() -> None:
         for task, (size, right) in enumerate(zip(sizes[place], won[place], strict=True)):
             steps += [1.0] * int(right) + [0.0] * int(size - right)
             tasks += [task] * int(size)
-        wanted = cluster_t(steps, tasks)
+        wanted = t_interval(steps, tasks)
         assert wanted is not None
         assert math.isclose(low[place], wanted.low)
         assert math.isclose(high[place], wanted.high)
