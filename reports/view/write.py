@@ -103,7 +103,7 @@ class RunsPage:
         """Write the page again if a run has gone on, at most a tenth of the time."""
         with self._writing:
             start = time.monotonic()
-            if not self.outdated or start < self._rests_until:
+            if not self._written or not self.outdated or start < self._rests_until:
                 return
             with suppress(RunError, OSError):  # It is tried again.
                 self.write()

@@ -20,32 +20,6 @@ def _call(*arguments: str | Path) -> Result:
     return CliRunner().invoke(report, [str(argument) for argument in arguments])
 
 
-def test_prints_a_table_as_text(tmp_path: Path) -> None:
-    done = _call(write(tmp_path / "run", worked()))
-    assert done.exit_code == 0
-    assert "test_website" in done.output
-    assert "83.3" in done.output
-
-
-def test_groups_and_averages(tmp_path: Path) -> None:
-    run = write(tmp_path / "run", worked())
-    done = _call(run, "--by", "website", "--average", "micro")
-    assert [x.split()[0] for x in done.output.splitlines() if x.startswith("  shop-")] == [
-        "shop-A",
-        "shop-B",
-        "shop-C",
-    ]
-    assert "micro: mean over steps" in done.output
-
-
-def test_rules_can_be_replaced(tmp_path: Path) -> None:
-    run = write(tmp_path / "run", worked())
-    done = _call(run, "--invalid", "fail", "--f1", "cl100k-lc", "--format", "json")
-    content = json.loads(done.output)
-    assert content["settings"]["given"] == {"f1": "cl100k-lc", "invalid": "fail"}
-    assert [row["headline"] for row in content["rows"]] == [False, True]
-
-
 def test_writes_a_file(tmp_path: Path) -> None:
     out = tmp_path / "table.md"
     done = _call(write(tmp_path / "run", worked()), "--format", "markdown", "--out", out)
@@ -63,12 +37,6 @@ def test_a_file_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [[], ["run", "--format", "pdf"], ["run", "--f1", "x"]])
 def test_bad_input_exits_with_two(arguments: list[str]) -> None:
     assert _call(*arguments).exit_code == 2
-
-
-def test_what_is_no_run_is_named(tmp_path: Path) -> None:
-    done = _call(tmp_path / "nothing")
-    assert isinstance(done.exception, RunError)
-    assert "nothing is not a run directory" in str(done.exception)
 
 
 def test_several_runs_are_shown_one_after_the_other(tmp_path: Path) -> None:

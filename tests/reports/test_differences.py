@@ -92,12 +92,6 @@ def test_what_follows_from_a_setting_is_not_told_beside_it() -> None:
     assert unranked(texts)[0].endswith("but differ in prompts_sha256")
 
 
-def test_every_rule_that_changes_a_number_stands_against_a_ranking() -> None:
-    for name in ("none", "candidates", "history", "f1", "invalid", "point_rule", "shuffles"):
-        assert name in unranked({name: {"a": "1", "b": "2"}})[0]
-    assert "protocol_option.final" in unranked({"protocol_option.final": {"a": 0, "b": 1}})[0]
-
-
 def test_every_setting_that_changes_the_question_stands_against_a_ranking() -> None:
     # Texts and runs are told apart by their digests, and asking batches at once asks the same.
     same = {"prompts", "history_from", "protocol_option.eager"}

@@ -13,7 +13,6 @@ import pytest
 from harness import tables
 from harness.tables import FORMATS, TEST_DATA_NOTE, Format
 from harness.tables.data import csv_cell
-from reports import output
 from reports.formats import render, results_grid
 from reports.tables import main_table
 from tests.reports.runs import setup, step, worked, write
@@ -34,18 +33,6 @@ def hostile(tmp_path: Path) -> pd.DataFrame:
     steps = [step("A", 0, True, website=HOSTILE), step("B", 0, False, website="+1")]
     run = write(tmp_path / "run", steps, setup(dataset={"rows": 2}, none=HOSTILE))
     return main_table(run, "website", details=True)
-
-
-def test_the_command_offers_every_format() -> None:
-    assert (*FORMATS, "parquet") == output.FORMATS
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_every_format_carries_note_and_settings(table: pd.DataFrame, form: Format) -> None:
-    text = render(table, form)
-    assert TEST_DATA_NOTE in text
-    assert "distractors" in text
-    assert text.endswith("\n")
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -91,12 +78,6 @@ def test_the_other_average(table: pd.DataFrame) -> None:
 def test_the_second_line_is_left_out_where_no_row_is_invalid(tmp_path: Path) -> None:
     grid = results_grid(main_table(write(tmp_path / "run", [step("A", 0, True)])), "macro")
     assert [row.parent for row in grid.sections[0].rows] == [""]
-
-
-def test_what_replaces_the_rules_of_the_run_is_told(tmp_path: Path) -> None:
-    text = render(main_table(write(tmp_path / "run", worked()), invalid="fail", details=True))
-    assert "given for this table: invalid=fail" in text
-    assert "valid rows only" in text
 
 
 def test_without_details_a_table_has_one_line_of_settings_and_one_of_each_group(
@@ -158,31 +139,6 @@ def test_markdown_rows_have_as_many_cells_as_the_head(hostile: pd.DataFrame) -> 
     assert set(cells) == {9, 3}
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_no_format_lets_control_characters_through(hostile: pd.DataFrame, form: Format) -> None:
-    text = render(hostile, form)
-    assert not {c for c in text if c != "\n" and (ord(c) < 32 or c in "\x7f\u202e")}
-
-
-def test_markdown_holds_no_html_and_no_links(hostile: pd.DataFrame) -> None:
-    text = render(hostile, "markdown")
-    assert "<" not in text
-    assert "http://" not in text
-    assert "\\[l\\](u)" in text
-
-
-def test_latex_is_literal(hostile: pd.DataFrame) -> None:
-    text = render(hostile, "latex")
-    body = text[text.index(r"\begin{tabular}") :]
-    assert r"\textbackslash{}input\{a\} \& \% \#" in body
-    assert r"\$x\_1\$" in body
-    assert r"\toprule" in body and r"\bottomrule" in body
-    for line in text[: text.index(r"\begin{tabular}")].splitlines():
-        assert line.startswith("%")
-    ends = [x for x in body.splitlines() if x.endswith(r"\\") and "multicolumn" not in x]
-    assert {x.replace(r"\&", "").count("&") for x in ends} == {6}
-
-
 def test_csv_holds_no_formula(hostile: pd.DataFrame) -> None:
     lines = render(hostile, "csv").splitlines()
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
@@ -198,17 +154,6 @@ def test_settings_above_a_csv_hold_no_formula(tmp_path: Path) -> None:
     made = setup(protocol='x,=cmd(),y";@a')
     text = render(main_table(write(tmp_path / "run", worked(), made)), "csv")
     assert "protocol=x,'=cmd(),y\";'@a" in text
-
-
-def test_an_unknown_format_is_refused(table: pd.DataFrame) -> None:
-    with pytest.raises(ValueError, match="pdf"):
-        render(table, "pdf")
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_run_without_any_step_is_shown(tmp_path: Path, form: Format) -> None:
-    text = render(main_table(write(tmp_path / "run", [], complete=False)), form)
-    assert "run" in text
 
 
 def test_pictures_that_show_the_answer_are_said_to(tmp_path: Path) -> None:

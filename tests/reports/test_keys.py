@@ -21,7 +21,7 @@ from parsers.records import Choice
 from reports.keys import band, keys
 from reports.kinds.step import target_top
 from reports.tables import main_table
-from tests.reports.runs import setup, step, worked, write
+from tests.reports.runs import setup, step, write
 from tests.units import changed, flat
 
 KEYS = keys(MIND2WEB)
@@ -184,10 +184,3 @@ def test_the_target_is_the_highest_element_with_an_extent() -> None:
     boxes = ((0.0, 50.0, 0.0, 5.0), (0.0, 300.0, 9.0, 9.0), (0.0, 200.0, 9.0, 9.0), None)
     assert target_top(_with_boxes(step("A", 0, True), boxes)) == 200.0
     assert target_top(step("A", 0, True)) is None
-
-
-def test_every_key_says_what_it_means(tmp_path: Path) -> None:
-    assert all(key.meaning for key in KEYS.values())
-    run = write(tmp_path / "run", worked())
-    for key in KEYS:
-        assert len(main_table(run, key))

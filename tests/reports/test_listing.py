@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import reports
-from harness.errors import UserError
 from harness.runs import RunDirectory
 from harness.runs.manifest import read_manifest
 from tests.harness.commands.tool import DEV, call, isolate
@@ -107,13 +106,6 @@ def test_a_frame_in_python() -> None:
     frame = reports.list_runs(["runs", "sweeps"])
     assert list(frame["path"]) == ["runs/good", "sweeps/s/early"]
     assert frame["setting.model"].tolist()[0] == "lexical"
-
-
-def test_a_mistake_in_python_is_the_line_of_the_command() -> None:
-    with pytest.raises(UserError, match=r"^there is no folder nowhere: name the folder"):
-        reports.list_runs("nowhere")
-    with pytest.raises(UserError, match="has no setting 'modle'"):
-        reports.list_runs(where=["modle=x"])
 
 
 def test_commands_take_a_folder_for_the_runs_below_it(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from reports.analyses.ceiling import ceilings
 from reports.analyses.distractors import distractor_curve
 from reports.analyses.independence import task_independence
 from reports.analyses.positions import option_positions
-from reports.costs import cost_table, quantile
+from reports.costs import cost_table
 from reports.errors.table import errors_table
 from reports.errors.table import render as render_errors
 from reports.formats import render
@@ -148,15 +148,6 @@ def test_a_step_is_priced_if_all_its_calls_are(tmp_path: Path) -> None:
     assert row["cost"] == 0 and pd.isna(row["price"])
 
 
-def test_latency_is_left_out_where_calls_are_missing_and_said_so(tmp_path: Path) -> None:
-    steps = worked()
-    run = write(tmp_path / "run", steps)
-    table = cost_table(run)
-    assert table["timed"].iloc[0] == 0
-    assert pd.isna(table["latency_median"].iloc[0])
-    assert "No latency for run" in render(table)
-
-
 def test_latency_of_cached_and_partly_recorded_steps_does_not_count(tmp_path: Path) -> None:
     first, second, third = (step("A", index, True) for index in range(3))
     third = replace(third, calls=(*third.calls, "another"))
@@ -165,24 +156,6 @@ def test_latency_of_cached_and_partly_recorded_steps_does_not_count(tmp_path: Pa
     table = cost_table(write(tmp_path / "run", [first, second, third], made, calls=calls))
     assert (table["timed"].iloc[0], table["latency_max"].iloc[0]) == (1, 2.0)
     assert "the timed steps only in run" in render(table)
-
-
-def test_nine_of_ten_steps_take_no_longer_than_the_90th_percentile(tmp_path: Path) -> None:
-    steps = [step("A", index, True) for index in range(10)]
-    calls = [_timed(record, float(place + 1)) for place, record in enumerate(steps)]
-    row = cost_table(write(tmp_path / "run", steps, setup(), calls=calls)).iloc[0]
-    assert (row["latency_median"], row["latency_p90"], row["latency_max"]) == (5.5, 9.0, 10.0)
-
-
-def test_without_prices_there_is_no_cost(tmp_path: Path) -> None:
-    steps = [replace(record, cost=None) for record in worked()]
-    table = cost_table(write(tmp_path / "run", steps))
-    assert pd.isna(table["cost"].iloc[0]) and pd.isna(table["cost_per_step"].iloc[0])
-    assert "known price" in render(table)
-
-
-def test_quantiles() -> None:
-    assert [quantile([5, 1, 4, 2, 3], share) for share in (0.1, 0.5, 0.9, 1)] == [1, 3, 5, 5]
 
 
 def test_a_run_without_any_step_has_empty_tables(tmp_path: Path) -> None:

@@ -202,19 +202,6 @@ def test_rows_left_out_by_their_status_are_not_invalid(tmp_path: Path) -> None:
     assert "invalid rows: 1; left out by status: refusal 1; unreadable" in shown
 
 
-def test_runs_are_never_pooled(tmp_path: Path) -> None:
-    runs = [write(tmp_path / n, worked(), setup(distractors=d)) for n, d in (("a", 5), ("b", 20))]
-    table = main_table(runs)
-    assert table["run"].tolist() == ["a", "a", "b", "b"]
-    assert POOLED not in table["split"].tolist()
-    assert table.attrs["differences"] == {"distractors": {"a": 5, "b": 20}}
-
-
-def test_an_unknown_key_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="cannot be grouped by 'colour', only by split"):
-        main_table(write(tmp_path / "run", worked()), "colour")
-
-
 def test_a_table_says_why_success_is_unknown(tmp_path: Path) -> None:
     only = Prediction.of(Status.ANSWERED, element="7", flags=(ELEMENT_ONLY,))
     asked = [step("A", place, True) for place in range(2)]

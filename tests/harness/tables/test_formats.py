@@ -72,6 +72,14 @@ def test_latex_indents_details_below_the_rows_of_a_run() -> None:
     assert {r"\quad all & 1 \\", r"\quad \quad part & 2 \\"} <= set(lines)
 
 
+def test_hostile_texts_are_literal_in_every_markup() -> None:
+    text = render(_grid(), "markdown")
+    assert "<" not in text and "\\[l\\](u)" in text
+    text = render(_grid(), "latex")
+    body = text[text.index(r"\begin{tabular}") :]
+    assert r"\& \$x\_1\$ \textbackslash{}input\{a\} {[}l{]}(u)" in body
+
+
 def test_html_holds_no_script() -> None:
     page = render(_grid(), "html")
     assert "<script" not in page

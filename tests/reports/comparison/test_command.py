@@ -13,7 +13,6 @@ from harness.runs import RunError
 from harness.tables import FORMATS, TEST_DATA_NOTE
 from reports.comparison.command import compare
 from reports.comparison.compare import compare_runs
-from reports.comparison.table import render
 from reports.statistics.paired import tasks_needed, tasks_needed_for_success
 from tests.reports.runs import setup, step, worked, write
 
@@ -46,14 +45,6 @@ def test_prints_a_comparison_as_text(tmp_path: Path) -> None:
     assert any(line.startswith("* fewer than 30 tasks differ") for line in lines)
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_every_format_carries_the_note(tmp_path: Path, form: str) -> None:
-    done = _call(*_runs(tmp_path), "--format", form)
-    assert done.exit_code == 0
-    assert TEST_DATA_NOTE in done.output
-    assert done.output.endswith("\n")
-
-
 def test_json_holds_everything(tmp_path: Path) -> None:
     content = json.loads(_call(*_runs(tmp_path, "abc"), "--format", "json").output)
     assert [one["run"] for one in content["comparisons"]] == ["b", "c"]
@@ -62,19 +53,6 @@ def test_json_holds_everything(tmp_path: Path) -> None:
     assert content["runs"][0]["share"] == 1.0
     assert len(content["rows"]) == 14
     assert content["rows"][0]["p_mcnemar"] is not None
-
-
-def test_csv_can_be_read_back(tmp_path: Path) -> None:
-    text = _call(*_runs(tmp_path), "--format", "csv").output
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    rows = list(csv.DictReader(lines))
-    assert [row["metric"] for row in rows[::2]] == [
-        "element",
-        "operation_f1",
-        "step_success",
-        "task_success",
-    ]
-    assert float(rows[4]["difference"]) == pytest.approx(1 / 6)
 
 
 def test_an_unfinished_run_is_told_with_its_share(tmp_path: Path) -> None:
@@ -101,38 +79,11 @@ def test_settings_must_be_allowed_to_vary(tmp_path: Path) -> None:
     assert "compared: model, seed" in _call(a, b, "--vary", "seed").output
 
 
-def test_writes_a_file(tmp_path: Path) -> None:
-    out = tmp_path / "table.tex"
-    done = _call(*_runs(tmp_path), "--format", "latex", "--out", out)
-    assert (done.exit_code, done.output) == (0, "")
-    assert r"\toprule" in out.read_text("utf-8")
-    bad = _call(*_runs(tmp_path), "--out", tmp_path / "nowhere" / "x")
-    assert bad.exit_code == 2
-
-
 @pytest.mark.parametrize(
     "arguments", [[], ["run"], ["a", "b", "--format", "pdf"], ["a", "b", "--correction", "x"]]
 )
 def test_bad_input_exits_with_two(arguments: list[str]) -> None:
     assert _call(*arguments).exit_code == 2
-
-
-def test_names_are_harmless_wherever_they_are_printed(tmp_path: Path) -> None:
-    a, _ = _runs(tmp_path)
-    evil = "<script>|=1&\x1b[31m"
-    b = write(tmp_path / "evil", worked(), setup(model={"name": evil}))
-    manifest = b / "manifest.json"
-    content = json.loads(manifest.read_text("utf-8")) | {"name": evil}
-    manifest.write_text(json.dumps(content), "utf-8")
-    found = compare_runs([a, b])
-    assert "<script>" not in render(found, "markdown")
-    assert r"\textless{}script" in render(found, "latex")
-    assert all("\x1b" not in render(found, form) for form in ("text", "csv", "latex", "markdown"))
-
-
-def test_an_unknown_format_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="unknown format 'pdf'"):
-        render(compare_runs(_runs(tmp_path)), "pdf")
 
 
 def test_a_line_that_cannot_be_read_is_named_and_the_rest_is_compared(tmp_path: Path) -> None:
@@ -171,18 +122,6 @@ def test_a_planned_difference_replaces_the_observed_one(tmp_path: Path) -> None:
         assert told in done.output
         assert "as small as this" not in done.output
     assert json.loads(_call(*runs, "--format", "json").output)["planned_difference"] is None
-
-
-def test_numbers_of_tasks_stand_there_only_for_a_planned_difference(tmp_path: Path) -> None:
-    runs = _runs(tmp_path)
-    for form in ("text", "markdown", "latex", "html"):
-        plain, planned = (
-            _call(*runs, "--format", form, *more).output for more in ((), ("--difference", "5"))
-        )
-        assert "power" not in plain and "would be needed" not in plain
-        assert "power" in planned
-    for row in json.loads(_call(*runs, "--format", "json").output)["rows"]:
-        assert row["tasks_needed"] is None
 
 
 def test_the_primary_test_is_named(tmp_path: Path) -> None:
@@ -241,12 +180,6 @@ def test_websites_are_a_second_level_of_clusters(tmp_path: Path) -> None:
         if row["metric"] != "task_success":
             assert (row["low"], row["high"]) == pytest.approx((one["low"], one["high"]))
             assert row["p_mcnemar"] == pytest.approx(one["p_mcnemar"])
-
-
-def test_the_verdict_speaks_of_the_planned_difference(tmp_path: Path) -> None:
-    done = _call(*_runs(tmp_path), "--difference", "2.5", "--format", "json")
-    (one,) = json.loads(done.output)["comparisons"]
-    assert "for one of 2.5 points, " in one["verdict"]
 
 
 @pytest.mark.parametrize("points", ["0", "-5", "101", "nan", "much"])

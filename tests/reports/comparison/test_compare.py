@@ -102,14 +102,6 @@ def test_rates_are_those_of_the_report(tmp_path: Path, invalid: Any) -> None:
     assert found.left.invalid == (1 if invalid == "exclude" else 0)
 
 
-def test_steps_of_one_run_only_are_counted_and_left_out(tmp_path: Path) -> None:
-    a = _run(tmp_path, "a", worked())
-    b = _run(tmp_path, "b", [step("A", 0, False), step("A", 1, False), step("D", 0, True)])
-    (found,) = compare_runs([a, b]).others
-    assert (found.left.only_first, found.left.only_second) == (5, 1)
-    assert (found.units, found.parents, found.splits) == (2, 1, {"test_website": 2})
-
-
 def test_unsettled_steps_are_left_out_and_their_tasks_are_incomplete(tmp_path: Path) -> None:
     rows = worked()
     open_row = step("C", 1, False, settled=False)
@@ -181,17 +173,6 @@ def test_another_page_under_the_same_step_is_refused(tmp_path: Path) -> None:
         compare_runs([a, b])
 
 
-def test_one_run_is_no_comparison(tmp_path: Path) -> None:
-    a = _run(tmp_path, "a", worked())
-    with pytest.raises(RunError, match="two different runs"):
-        compare_runs([a, a])
-
-
-def test_what_is_no_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="nothing is not a run directory"):
-        compare_runs([_run(tmp_path, "a", worked()), tmp_path / "nothing"])
-
-
 @pytest.mark.parametrize("way", ["name", "path", "run"])
 def test_the_baseline_can_be_chosen(tmp_path: Path, way: str) -> None:
     paths = [_random(tmp_path, name, 0.5, 4) for name in "abc"]
@@ -199,11 +180,6 @@ def test_the_baseline_can_be_chosen(tmp_path: Path, way: str) -> None:
     found = compare_runs(paths, baseline=chosen)
     assert found.baseline == "b"
     assert [one.run for one in found.others] == ["a", "c"]
-
-
-def test_a_baseline_beside_the_runs_is_added(tmp_path: Path) -> None:
-    paths = [_random(tmp_path, name, 0.5, 4) for name in "ab"]
-    assert compare_runs(paths[:1], baseline=paths[1]).baseline == "b"
 
 
 def _p(found: Comparisons) -> list[float]:
@@ -219,13 +195,6 @@ def test_several_runs_are_corrected_for(tmp_path: Path) -> None:
     assert bh == pytest.approx(stats.false_discovery_control(raw))
     contrast = _of(compare_runs(paths).others[0], "step_success", "macro")
     assert contrast.permutation.p == raw[0]
-
-
-def test_two_runs_need_no_correction(tmp_path: Path) -> None:
-    found = compare_runs([_random(tmp_path, "a", 0.3), _random(tmp_path, "b", 0.6)])
-    assert found.correction == "none"
-    contrast = _of(found.others[0], "step_success", "macro")
-    assert contrast.p_permutation == contrast.permutation.p
 
 
 def test_splits_can_be_chosen(tmp_path: Path) -> None:

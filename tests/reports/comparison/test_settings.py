@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from harness.runs import Run, RunError, open_run
-from reports.comparison.compare import compare_runs
 from reports.comparison.settings import check_comparable
 from tests.reports.runs import setup, worked, write
 
@@ -66,17 +65,6 @@ def test_how_a_model_is_run_belongs_to_it(tmp_path: Path) -> None:
     assert str(_check(tmp_path, one, {"model": {"name": "m-2"}, "temperature": 1.0})) == "model"
 
 
-def test_a_temperature_can_be_what_is_compared(tmp_path: Path) -> None:
-    found = _check(tmp_path, {"temperature": 0.0}, {"temperature": 1.0})
-    assert found == "temperature (0.0 against 1.0)"
-
-
-def test_the_same_settings_twice(tmp_path: Path) -> None:
-    runs = [write(tmp_path / name, worked(), setup()) for name in "ab"]
-    (found,) = compare_runs(runs).others
-    assert found.subject == "nothing: both runs have the same settings"
-
-
 def test_the_selection_does_not_matter(tmp_path: Path) -> None:
     found = _check(tmp_path, {"limit": 5, "split": ["test_task"]}, {"limit": None, "split": []})
     assert found == ""
@@ -112,11 +100,6 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     foreign = {"dataset": {"files": [{"name": "part-9", "sha256": "ab" * 32}]}}
     with pytest.raises(RunError, match="share no file"):
         _check(tmp_path / "y", {}, foreign)
-
-
-def test_more_files_of_the_same_data_are_fine(tmp_path: Path) -> None:
-    files = [{"name": f"part-{n}", "sha256": "ab" * 32} for n in range(2)]
-    assert _check(tmp_path, {}, {"dataset": {"files": files}}) == ""
 
 
 def test_settings_of_one_protocol_only_follow_the_protocol(tmp_path: Path) -> None:

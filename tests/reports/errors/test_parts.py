@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from dataclasses import replace
 
 import pytest
@@ -13,14 +12,12 @@ from harness.benchmarks import open_steps
 from harness.page import Page
 from parsers.cleaned_page import PageError
 from parsers.records import Description
-from reports.kinds.step import described, errors
 from reports.kinds.step.described import (
     PageNodes,
     described_target,
     first_replies,
     gap,
     near,
-    quoted,
 )
 from reports.kinds.step.error_classes import Relation
 from reports.kinds.step.errors import edit_distance
@@ -29,11 +26,6 @@ from tests.reports.errors.cases import CHOICES, record, rounds
 TARGET, CLEAR, LINK = CHOICES[2], CHOICES[4], CHOICES[8]
 ONCE = tuple(choice for choice in CHOICES if choice.id not in ("13", "29"))
 """Choices of which only the target has its words."""
-
-
-@pytest.mark.parametrize("module", [described, errors])
-def test_examples_in_docstrings_hold(module: object) -> None:
-    assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -144,10 +136,6 @@ def test_pages_that_are_not_safe_or_not_whole_are_refused(page: str) -> None:
         PageNodes(page)
 
 
-def test_a_bare_document_type_is_harmless() -> None:
-    assert "1" in PageNodes('<!DOCTYPE html>\n<html backend_node_id="1"/>')
-
-
 def _described(first: str, chosen: object = CLEAR) -> bool:
     made = record("15")
     return described_target(rounds(made, first), TARGET, chosen, ONCE)  # type: ignore[arg-type]
@@ -230,7 +218,3 @@ def test_elements_that_were_not_listed_are_known_by_what_they_say_of_themselves(
     calls = rounds(record("15"), 'Press "Keep it".')
     assert described_target(calls, target, clear, unlisted)
     assert not described_target(calls, clear, target, unlisted)
-
-
-def test_quotes() -> None:
-    assert quoted("the 'Log in' of O'Neil's “Big shop” and `x` \"\"") == ["Log in", "Big shop", "x"]

@@ -156,19 +156,6 @@ def test_near_misses_and_lost_descriptions_are_counted(run: Path) -> None:
     assert "round 1 described the target in 1 of 2 wrong elements" in text
 
 
-def test_runs_are_never_pooled(run: Path, tmp_path: Path) -> None:
-    other = write(tmp_path / "other", _records()[:3])
-    table = errors_table([run, other], pages=False)
-    assert table.groupby("run")["steps"].sum().to_dict() == {"run": 10, "other": 3}
-
-
-def test_an_unknown_key_is_an_error(run: Path) -> None:
-    with pytest.raises(ValueError, match="cannot be counted by colour"):
-        errors_table(run, "colour")
-    with pytest.raises(ValueError, match="unknown format"):
-        render(errors_table(run, pages=False), "pdf")
-
-
 def test_the_frame_has_its_schema(run: Path) -> None:
     add_labels(run, [Label("s1", "pop-up")])
     opened = open_run(run, _page)
@@ -203,11 +190,6 @@ def test_every_format_carries_the_note_and_no_control_characters(run: Path, form
         rows = list(csv.reader(line for line in text.splitlines() if line[0] != "#"))
         assert {len(row) for row in rows} == {len(table_columns("steps"))}
         assert not any(cell.startswith("=") for row in rows for cell in row)
-
-
-def test_text_fits_a_terminal(run: Path) -> None:
-    text = render(errors_table(open_run(run, _page), "website", examples=3))
-    assert max(map(len, text.splitlines()[:-1])) <= 100
 
 
 def test_the_command_prints_counts_and_examples(run: Path) -> None:

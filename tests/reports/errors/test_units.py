@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from harness.runs import Run, Unit
+from harness.runs import Unit
 from parsers import Declaration, Level, Measure, Prediction, Status
-from reports.errors import ClassInfo, UnitError, UnitErrors, by_outcome, general_classes
+from reports.errors import by_outcome, general_classes
 from reports.errors.command import errors
 from reports.errors.frame import errors_frame, keys
 from reports.errors.table import errors_table, render
-from reports.frames.units import Column
-from reports.kind import REPORTS, KindReports
 from tests.reports.photos import PHOTOS, photo, photo_run
 
 LEVELS = (Level("album"),)
@@ -143,38 +138,3 @@ def test_a_run_of_any_kind_is_counted_in_the_words_of_its_benchmark(tmp_path: Pa
     assert keys(PHOTOS) == ("split", "colour")
     result = CliRunner().invoke(errors, [str(run), "--by", "website"])
     assert result.exit_code == 2 and "expected split or colour" in result.output
-
-
-class _Blurred(UnitErrors):
-    """Photos that were missed in small pictures."""
-
-    columns = ((Column("width", "Int64", "width of the picture"), lambda error: 640),)
-    shown = ("width",)
-
-    def classes(self, declared: Declaration) -> tuple[ClassInfo, ...]:
-        blurred = ClassInfo("blurred", "picture too small", "wrong", "less than 1,000 pixels wide")
-        return (*super().classes(declared), blurred)
-
-    def classify(
-        self, run: Run, records: Sequence[Unit[Any]], *, pages: bool = True
-    ) -> list[UnitError]:
-        general = super().classify(run, records, pages=pages)
-        return [
-            replace(error, error_class="blurred") if error.error_class == "missed.found" else error
-            for error in general
-        ]
-
-    def beside(self, rows: pd.DataFrame) -> tuple[Mapping[str, int], Sequence[str]]:
-        return {"small": len(rows)}, ("pictures are small",)
-
-
-def test_a_kind_brings_classes_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(REPORTS, "photo", KindReports(errors=_Blurred()))
-    lost = {"found": 0.0, "close": 0.0, "solved": 0.0}
-    run = photo_run(tmp_path / "run", [photo("A", 0, lost)])
-    table = errors_table(run, examples=1)
-    assert table["error_class"].tolist() == ["blurred"]
-    assert errors_frame(run)["width"].tolist() == [640]
-    text = render(table)
-    assert table.attrs["beside"] == [{"run": "run", "small": 1}]
-    assert "picture too small" in text and "run: pictures are small" in text

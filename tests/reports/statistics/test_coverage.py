@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,38 +14,26 @@ from benchmarks.interval_coverage import (
     TASK_RATES,
     TASKS,
     lone_cell,
-    missed,
-    printed_table,
     site_cell,
     step_cell,
-    step_table,
     task_cell,
-    task_table,
 )
 from benchmarks.simulated_ends import printed_ends, t_ends
 from benchmarks.simulated_steps import (
     MEASURES,
-    binary,
     clustered,
-    graded,
     lengths,
     sites_of_tasks,
     successes,
     summed,
 )
-from parsers import Average, clopper_pearson, mean_interval, t_interval
+from parsers import Average, mean_interval, t_interval
 
 
 @pytest.mark.parametrize("tasks", TASKS)
 @pytest.mark.parametrize("rate", TASK_RATES)
 def test_task_success_covers_at_least_95_per_cent(tasks: int, rate: float) -> None:
     assert task_cell(tasks, rate, 50).exact >= 0.95
-
-
-def test_the_percentile_bootstrap_fails_where_success_is_rare() -> None:
-    cell = task_cell(142, 0.01, 500)
-    assert cell.clopper_pearson > 0.95
-    assert cell.percentile < 0.8
 
 
 @pytest.mark.parametrize("rate", [0.4, 0.7])
@@ -81,19 +68,6 @@ def test_rates_with_websites_as_clusters_are_covered(sites: tuple[int, float], r
     assert all(cell.coverage[average, "printed"] > 0.925 for average in AVERAGES)
 
 
-def test_lengths_are_like_those_of_the_benchmark() -> None:
-    drawn = lengths(1_000, 10, np.random.default_rng(0))
-    assert (int(drawn.min()), int(drawn.max()), float(np.median(drawn))) == (2, 28, 6.0)
-
-
-def test_steps_of_a_task_are_correlated_as_asked() -> None:
-    chance = np.random.default_rng(0)
-    sizes = np.full((1, 200_000), 8)
-    won = successes(sizes, 0.4, 0.15, chance)
-    # The variance of a beta-binomial: n p (1-p) (1 + (n-1) rho).
-    assert math.isclose(won.var(), 8 * 0.24 * (1 + 7 * 0.15), rel_tol=0.02)
-
-
 def test_the_simulated_intervals_are_those_of_the_package() -> None:
     chance = np.random.default_rng(1)
     sizes = lengths(20, 5, chance)
@@ -108,38 +82,6 @@ def test_the_simulated_intervals_are_those_of_the_package() -> None:
         assert wanted is not None
         assert math.isclose(low[place], wanted.low)
         assert math.isclose(high[place], wanted.high)
-
-
-@pytest.mark.parametrize("average", ["macro", "micro"])
-@pytest.mark.parametrize(("sites", "rate"), [(None, 0.4), (None, 0.02), ((12, 3.0), 0.3)])
-def test_the_simulated_printed_intervals_are_those_of_the_package(
-    average: Average, sites: tuple[int, float] | None, rate: float
-) -> None:
-    chance = np.random.default_rng(2)
-    of_task = sites_of_tasks(*sites) if sites else None
-    sizes = lengths(20 if of_task is None else len(of_task), 5, chance)
-    won = successes(sizes, rate, 0.15, chance, of_task, 0.1)
-    low, high = printed_ends(clustered(binary(sizes, won), average, of_task))
-    for place in range(5):
-        values, tasks = [], []
-        for task, (size, right) in enumerate(zip(sizes[place], won[place], strict=True)):
-            values += [1.0] * int(right) + [0.0] * int(size - right)
-            tasks += [task] * int(size)
-        above = None if of_task is None else [int(of_task[task]) for task in tasks]
-        wanted = mean_interval(values, tasks, average, clusters=above)
-        assert wanted is not None
-        assert math.isclose(low[place], wanted.low, abs_tol=1e-12)
-        assert math.isclose(high[place], wanted.high)
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("rate", [0.05, 0.8])
-def test_simulated_measures_have_the_mean_that_is_asked_for(measure: str, rate: float) -> None:
-    of_task = np.arange(200_000) // 2
-    for sites, within in ((None, 0.0), (of_task, 0.1)):
-        sizes = np.full((1, len(of_task)), 2)
-        tasks = graded(measure, sizes, rate, 0.15, np.random.default_rng(0), sites, within)
-        assert math.isclose(tasks.totals.sum() / sizes.sum(), rate, abs_tol=0.005)
 
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
@@ -176,25 +118,7 @@ def test_graded_measures_are_covered_near_0_and_100_per_cent(
     assert all(steps.coverage[average, "printed"] > 0.925 for average in AVERAGES)
 
 
-def test_tables_and_misses_are_told() -> None:
-    good, bad = task_cell(30, 0.1, 50), task_cell(30, 0.1, 50)
-    bad = type(bad)(30, 0.1, 0.99, 0.9, 0.5)
-    steps = step_cell(142, 0.4, 0.03, 50, METHODS)
-    off = replace(steps, coverage={("macro", "printed"): 0.8, ("micro", "printed"): 0.95})
-    assert missed([good], []) == []
-    assert len(missed([bad], [off])) == 2
-    assert task_table([good]).splitlines()[2].startswith("| 30 | 10 % |")
-    assert step_table([steps]).splitlines()[2].startswith("| 142 | 40 % | 0.03 |")
-    assert printed_table([off]).splitlines()[2] == "| 142 | 0.03 | 80.0 / 95.0 |"
-
-
 def test_tests_keep_their_level_and_plain_mcnemar_does_not() -> None:
     shares = claims(142, 0.4, 0.15, 1_000)
     assert shares.pop("McNemar, uncorrected") > 0.12
     assert all(share < 0.075 for share in shares.values())
-
-
-def test_an_interval_of_no_success_reaches_zero() -> None:
-    interval = clopper_pearson(0, 142)
-    assert interval is not None
-    assert (interval.low, round(interval.high, 4)) == (0.0, 0.0256)

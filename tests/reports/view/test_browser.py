@@ -189,17 +189,6 @@ def test_the_keyboard_goes_everywhere(tab: Any) -> None:
     tab.locator("#view-summary").wait_for()
 
 
-def test_a_link_to_a_step_opens_it_in_its_run(watched: Watched, folder: Path) -> None:
-    tab = watched.tab
-    tab.goto("about:blank")
-    watched.allowed = (*watched.allowed, "about:")
-    tab.goto(f"{folder.as_uri()}/index.html#/step/T0_1?run=1")
-    tab.locator(".verdict").wait_for()
-    assert tab.locator(".tabs [aria-current]").inner_text().startswith("<i>second</i>")
-    assert tab.locator("#h-step").inner_text().startswith("Task T0")
-    assert "wrong" in tab.locator(".verdict h2").inner_text()
-
-
 def test_boxes_lie_where_the_page_has_them(tab: Any) -> None:
     _step(tab, "T0_2")
     shot = tab.locator(".shot")
@@ -240,16 +229,6 @@ def test_a_step_shows_choices_rounds_scores_and_settings(tab: Any, runs: list[Pa
         assert f"Op. F1 {name.removeprefix('operation_f1.')}\n{value:.2f}" in scores
     tab.get_by_text("Settings of the run").click()
     assert tab.locator("details.panel tr", has_text="distractors").inner_text().endswith("20")
-
-
-def test_the_reply_stands_before_the_choices(tab: Any, runs: list[Path]) -> None:
-    calls = map(json.loads, (runs[0] / "calls.jsonl").read_bytes().splitlines())
-    *_, last = (call for call in calls if call["id"].startswith("T0_1"))
-    _step(tab, "T0_1")
-    heads = tab.locator(".beside h2").all_inner_texts()
-    assert heads.index("Reply") < heads.index("Choices") < heads.index("Conversation")
-    reply = tab.locator(".panel", has=tab.locator("h2", has_text="Reply"))
-    assert last["reply"]["text"] in reply.inner_text()
 
 
 def test_a_missing_picture_is_said_and_the_rest_is_there(tab: Any) -> None:
@@ -340,31 +319,6 @@ def test_the_policy_of_the_page_stops_inline_scripts(watched: Watched) -> None:
     assert watched.tab.evaluate("window.HACKED") is None
     assert len(watched.wrong) == 1
     assert POLICY.split("; ")[1] in watched.wrong.pop()
-
-
-def test_focus_stays_where_it_was_when_a_step_is_drawn_anew(tab: Any) -> None:
-    _step(tab, "T0_0")
-    tab.locator("#label-0").focus()
-    tab.keyboard.press("Enter")
-    tab.locator("#label-0[aria-pressed=true]").wait_for()
-    tab.locator("#label-0:focus").wait_for()
-    tab.locator("#label-other").fill("a menu in front")
-    tab.keyboard.press("Tab")
-    tab.locator("#label-note:focus").wait_for()
-    assert tab.locator("#label-other").input_value() == "a menu in front"
-    tab.locator("#go-j").click()
-    _until(tab, "location.hash !== '#/step/T0_0'")
-    tab.locator(".verdict").wait_for()
-    tab.locator("#go-j:focus").wait_for()
-
-
-def test_a_row_is_as_wide_as_the_list(tab: Any) -> None:
-    _go(tab, "#/steps")
-    row, body = (tab.locator(name).first.bounding_box() for name in (".row", "#grid-body"))
-    assert row["width"] >= body["width"] - 20
-    head = tab.get_by_role("columnheader").last.bounding_box()
-    cell = tab.locator(".row").first.locator(".cell").last.bounding_box()
-    assert head["x"] == pytest.approx(cell["x"], abs=1)
 
 
 def test_a_page_in_one_file_needs_no_other(

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from harness.runs import open_run
 from reports.kinds.episode import EpisodePage
@@ -60,14 +59,6 @@ def test_a_mark_is_short_whatever_was_typed(tmp_path: Path) -> None:
     (record,) = run.records()
     first = EpisodePage().part(record, run.calls_of(record.unit_id, 0)).strip[0]
     assert first.boxes[0].text == "TYPE: ��[31mxxxxxxxxxxx…"
-
-
-def test_small_pictures_are_kept_as_they_are(films: Path) -> None:
-    name, width, height = _detail(films, 0)["strip"][0]["picture"]
-    with Image.open(films / "pictures" / name) as image:
-        assert image.size == (width, height) == (320, 420) and image.format == "PNG"
-    name, width, height = _detail(films, 8)["strip"][0]["picture"]
-    assert (width, height) == (800, 450) and name.endswith(".jpg")
 
 
 def test_what_the_model_was_sent_of_every_turn_is_there(films: Path) -> None:

@@ -130,15 +130,3 @@ def test_the_picture_is_enlarged_to_its_own_resolution(open_page: Any) -> None:
     assert part == pytest.approx(1, abs=0.02)
     # Marks keep their size on the screen.
     assert float(tab.locator(".overlay circle.line").get_attribute("r")) == pytest.approx(40 / 3)
-
-
-@pytest.mark.browser
-def test_items_are_filtered_by_cell_and_outcome(open_page: Any) -> None:
-    tab = open_page
-    tab.evaluate("location.hash = '#/steps'")
-    tab.locator("#f-role").select_option(value="place")
-    assert tab.locator("#f-count").inner_text() == "2 of 5 items"
-    tab.locator("#f-clear").click()
-    tab.locator("#f-lane").select_option(value="1")
-    tab.locator("#f-class").select_option(value="pointed_at_absent")
-    assert tab.locator("#f-count").inner_text() == "1 of 5 items"

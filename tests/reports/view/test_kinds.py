@@ -11,14 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.runs import Unit
-from reports.kind import REPORTS, KindReports
 from reports.view.detail import DEEPEST, LONGEST_KEY, MOST, tree
 from reports.view.folder import call
-from reports.view.parts import DrawnBox, Listed, ListItem, UnitPage, UnitPart
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import HOSTILE, page, two_runs
-from tests.reports.view.signs import IOU, SIZE, signs
+from tests.reports.view.signs import IOU, signs
 
 JSON = st.recursive(
     st.none()
@@ -101,23 +98,6 @@ def test_every_benchmark_is_told_in_its_own_terms(tmp_path: Path) -> None:
         [iou, None if n == 0 else float(bool(iou))] for n, iou in enumerate(IOU[:4])
     ]
     assert [words[by_id[f"sign-{n}"][0]] for n in (0, 4)] == ["scored", "open"]
-
-
-def test_a_kind_brings_its_part_as_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class SignPage(UnitPage):
-        def part(self, record: Unit[Any], calls: Any) -> UnitPart:
-            box = tuple(map(float, record.detail["box"]))
-            items = [ListItem(record.detail["asked"], "A", target=True)]
-            drawn = [DrawnBox("target", box, "sign")]  # type: ignore[arg-type]
-            return UnitPart(page=SIZE, boxes=drawn, lists=[Listed("Names", items, early=True)])
-
-    monkeypatch.setitem(REPORTS, "sign", KindReports(page=SignPage()))
-    page([signs(tmp_path / "run")], tmp_path / "page")
-    shown = (tmp_path / "page" / "data" / "step-1.js").read_text("ascii")
-    detail = json.loads(f"[{shown[shown.index('VLM.add(') + 8 : shown.rindex(');')]}]")[2]
-    assert detail["boxes"] == [["target", [1.0, 2.0, 3.0, 4.0], "sign"]]
-    assert detail["lists"][0][0] == "Names"
-    assert detail["raw"] is None
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from reports.published.beside import published_beside
 from reports.tables import main_table
 from tests.harness.commands.tool import call, isolate
 
@@ -61,34 +60,3 @@ def test_every_group_adds_up_to_all_items(folder: Path) -> None:
         assert table[table["headline"]]["items"].sum() == LIMIT
     names = main_table(folder / "centre", "target_size")["target_size"].unique().tolist()
     assert len(names) == 5 and names[-1] == "absent"
-
-
-def test_a_leaderboard_puts_what_is_declared_by_each_set_side_by_side(folder: Path) -> None:
-    text = _report(folder / "oracle", folder / "centre", folder / "steps", "--compact")
-    (head,) = [line.split() for line in text.splitlines() if line.startswith("model ")]
-    assert head == ["model", "sample-grounding", "sample"]
-    (row,) = [line.split() for line in text.splitlines() if line.startswith("oracle ")]
-    assert row[1] == "100.0"
-    flat = " ".join(text.split())
-    assert "sample-grounding: Hit, micro: mean over items" in flat
-    assert "sample: Step SR, macro: mean over tasks" in flat
-
-
-def test_the_two_wordings_are_compared_item_by_item(folder: Path) -> None:
-    done = call("compare", str(folder / "oracle"), str(folder / "refined"))
-    assert done.code == 0, done.err
-    assert f"shared items: {LIMIT} of " in done.out
-    assert "test against test-refined" in done.out
-
-
-def test_classes_and_shares_are_told(folder: Path) -> None:
-    done = call("errors", str(folder / "centre"))
-    assert done.code == 0 and "pointed at nothing" in done.out and "near miss" in done.out
-    facts = " ".join(_report(folder / "centre").split())
-    assert "answers: unreadable 0.0 %, cut off 0.0 %, out of range 0.0 %, declined 0.0 %" in facts
-    assert "distance to the target: median" in facts
-
-
-def test_no_published_row_is_about_the_sample(folder: Path) -> None:
-    alike, apart = published_beside(folder / "oracle")
-    assert alike.empty and apart.empty
