@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -48,7 +47,7 @@ def detail(
             for line in part.lines
         ],
         "lists": [_listed(one) for one in part.lists if one.items or one.empty],
-        "raw": None if part.raw in (None, {}, []) else tree(part.raw),
+        "raw": None if part.raw in (None, {}, []) else as_json(part.raw),
         "prediction": None
         if prediction is None
         else {"status": str(prediction.status), "flags": list(prediction.flags)},
@@ -145,7 +144,7 @@ def _round(call: CallRecord, blobs: Mapping[str, Sequence[Any]], *, linked: bool
     if call.act is not None:
         plain |= {"messages": [], "reply": ""}
         seen = [[name, *blobs.get(digest, ())] for name, digest in call.act.blobs.items()]
-        plain["act"] = [tree(call.act.action), tree(call.act.observation), seen]
+        plain["act"] = [as_json(call.act.action), as_json(call.act.observation), seen]
     return plain
 
 
@@ -163,53 +162,17 @@ def _name(picture: Picture) -> str:
     return sent.name if sent is not None else ""
 
 
-DEEPEST = 24
-"""Levels that are taken apart; what lies deeper is one text."""
-MOST = 2_000
-"""Most values of a tree; behind them a word says how many are left out."""
-LONGEST_KEY = 200
+LONGEST = 50_000
+"""Longest text of what is shown as it is on record, in characters."""
 
 
-def tree(value: Any) -> list[Any]:
-    """Return a node: its kind (`object`, `list` or `value`), and its content.
+def as_json(value: Any) -> str:
+    """Return what is on record as indented JSON, cut where it is very long.
 
-    An object holds pairs of key and node, a list nodes, a value a scalar. Numbers that a script
-    cannot hold are texts.
-
-    >>> tree({"a": [1, None]})
-    ['object', [['a', ['list', [['value', 1], ['value', None]]]]]]
+    >>> print(as_json({"a": [1, None]}).replace("\\n", ""))
+    {  "a": [    1,    null  ]}
     """
     plain = msgspec.to_builtins(value, str_keys=True, builtin_types=())
-    return _node(plain, 0, [MOST])
-
-
-def _node(value: Any, depth: int, left: list[int]) -> list[Any]:
-    if isinstance(value, (dict, list)) and value and depth >= DEEPEST:
-        return ["value", msgspec.json.encode(value).decode("utf-8", "replace")]
-    if isinstance(value, dict):
-        pairs = [[str(key)[:LONGEST_KEY], one] for key, one in value.items()]
-        kept = pairs[: max(0, left[0])]
-        left[0] -= len(kept)
-        nodes = [[key, _node(one, depth + 1, left)] for key, one in kept]
-        return ["object", nodes, *_omitted(len(pairs) - len(kept))]
-    if isinstance(value, (list, tuple)):
-        items = list(value)[: max(0, left[0])]
-        left[0] -= len(items)
-        return [
-            "list",
-            [_node(one, depth + 1, left) for one in items],
-            *_omitted(len(value) - len(items)),
-        ]
-    return ["value", _scalar(value)]
-
-
-def _omitted(count: int) -> list[int]:
-    return [count] if count else []
-
-
-def _scalar(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 2**53:
-        return str(value)
-    return value if isinstance(value, (str, bool, int, float)) or value is None else str(value)
+    text = msgspec.json.format(msgspec.json.encode(plain), indent=2).decode()
+    left_out = len(text) - LONGEST
+    return text if left_out <= 0 else f"{text[:LONGEST]}\n… {left_out:,} more characters"

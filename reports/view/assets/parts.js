@@ -75,30 +75,5 @@
   /* The lists before the conversation, or those behind it. */
   VLM.lists = (detail, early) => detail.lists.filter((one) => one[4] === early).map(list);
 
-  /* A value of JSON: pairs and items as lists in lists, long ones folded. */
-  VLM.tree = function ([kind, content, omitted]) {
-    if (kind === "value") {
-      if (typeof content === "string") return VLM.text(content);
-      return VLM.el("code", null, String(content));
-    }
-    const short = (node) => node[0] === "value" && typeof node[1] !== "string";
-    if (kind === "list" && !omitted && content.length <= 8 && content.every(short))
-      return VLM.el("code", null, "[" + content.map((node) => String(node[1])).join(", ") + "]");
-    const rest = omitted ? VLM.el("li", { class: "quiet" }, omitted + " more are not shown") : null;
-    if (!content.length && !rest) return VLM.el("code", null, "{}");
-    const inner = (name, node) => {
-      const head = VLM.el("b", null, VLM.plain(name));
-      const shown = VLM.tree(node);
-      if (!shown.matches(".tree")) return VLM.el("li", null, head, shown);
-      const size = VLM.el("small", { class: "quiet" }, " " + node[1].length);
-      const folded = { open: node[1].length <= 12 };
-      return VLM.el("li", null, VLM.el("details", folded, VLM.el("summary", null, head, size), shown));
-    };
-    const lines = content.map((one, n) =>
-      kind === "list" ? inner(String(n + 1), one) : inner(one[0], one[1]),
-    );
-    return VLM.el("ul", { class: "tree" }, lines, rest);
-  };
-
-  VLM.raw = (detail) => (detail.raw ? section("On record", VLM.tree(detail.raw)) : null);
+  VLM.raw = (detail) => (detail.raw ? section("On record", VLM.text(detail.raw)) : null);
 })();

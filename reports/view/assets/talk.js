@@ -67,12 +67,12 @@
   function acted(round) {
     const [action, observation, seen] = round.act;
     return [
-      VLM.el("div", { class: "message model" }, VLM.el("h4", null, "action"), VLM.tree(action)),
+      VLM.el("div", { class: "message model" }, VLM.el("h4", null, "action"), text(action)),
       VLM.el(
         "div",
         { class: "message user" },
         VLM.el("h4", null, "observation"),
-        VLM.tree(observation),
+        text(observation),
         seen.map((one) => shot(one, true)),
         round.latency ? VLM.el("p", { class: "quiet" }, VLM.number(round.latency) + " s") : null,
       ),
