@@ -179,9 +179,9 @@ def _beside_published(
     f1: F1Variant | None,
     by: str,
 ) -> None:
-    if form in ("csv", "parquet"):
+    if form == "csv":
         raise click.UsageError(
-            f"--format {form} holds one table: vlm-eval analyse published RUN writes the other"
+            "--format csv holds one table: vlm-eval analyse published RUN writes the other"
         )
     from adapters.registry import load
     from harness.tables.data import json_content, to_json

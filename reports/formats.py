@@ -1,7 +1,7 @@
-"""Frames as text, Markdown, CSV, LaTeX, JSON, HTML or parquet, each with the note on test data.
+"""Frames as text, Markdown, CSV, LaTeX, JSON or HTML, each with the note on test data.
 
-Text, Markdown, LaTeX and HTML are for readers (per cent, one average); CSV, JSON and parquet hold
-every column of the frame, with shares between 0 and 1. Every table is first arranged as a
+Text, Markdown, LaTeX and HTML are for readers (per cent, one average); CSV and JSON hold every
+column of the frame, with shares between 0 and 1. Every table is first arranged as a
 `harness.tables.Grid`, whose renderers write all formats.
 """
 
@@ -38,7 +38,7 @@ from reports.frames.rows import VARIANT, varied
 from reports.grid import benchmarks_of, cell, described_grid, frame_data, plain_records
 from reports.settings import about
 
-FOR_PROGRAMS = ("csv", "json", "parquet")
+FOR_PROGRAMS = ("csv", "json")
 """Formats that hold one table, with every column of the frame."""
 
 

@@ -1,7 +1,7 @@
 """Frames with a description of how to print them, for all tables but those of results.
 
 `described` makes such a frame from records and `Field`s; `described_grid` arranges it for readers,
-with rounded numbers. CSV, JSON and parquet hold the frame itself, with shares between 0 and 1.
+with rounded numbers. CSV and JSON hold the frame itself, with shares between 0 and 1.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def described_grid(frame: pd.DataFrame) -> Grid:
 
 
 def frame_data(frame: pd.DataFrame, facts: Mapping[str, Any], comments: Iterable[str]) -> Data:
-    """What CSV, JSON and parquet hold of a frame."""
+    """Return what CSV, JSON and parquet hold of a frame."""
 
     def arrow() -> Any:
         import pyarrow as pa

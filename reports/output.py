@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from harness.tables import say
+from harness.tables import FORMATS, say
 from parsers import Average
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 FOLDERS = "vlm_eval.folders"
 """Where the context of a command has the folders that it was given in place of runs."""
-FORMATS = ("text", "markdown", "csv", "latex", "json", "html", "parquet")
 
 
 def _with_folders(
@@ -69,7 +68,7 @@ AVERAGE = click.option(
     default="macro",
     show_default=True,
     help="Average over tasks (macro), steps (micro) or cells; a measure without it has its own. "
-    "csv, json and parquet hold all.",
+    "csv and json hold all.",
 )
 CLUSTER = click.option(
     "--cluster",
@@ -106,7 +105,7 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(FORMATS),
         default="text",
         show_default=True,
-        help="Output format; parquet needs --out.",
+        help="Output format.",
     )
     as_json = click.option("--json", "form", flag_value="json", help="Short for --format json.")
     out = click.option(
@@ -137,16 +136,10 @@ def emit_grids(grids: Sequence[Grid], form: str, out: Path | None, note: str | N
     `note` is the one on test data, by default that of the runs that the command names.
     """
     from harness.tables import render, terminal_width
-    from harness.tables.data import to_parquet
 
     note = note_of_command() if note is None else note
-    if form != "parquet":
-        width = terminal_width() if out is None else None
-        put(render(grids, form, width=width, note=note), out)
-    elif out is None:
-        raise click.UsageError("--format parquet needs a file: give --out")
-    else:
-        put(to_parquet(grids[0], note=note), out)
+    width = terminal_width() if out is None else None
+    put(render(grids, form, width=width, note=note), out)
 
 
 def note_of_command() -> str:
@@ -164,15 +157,12 @@ def note_of_command() -> str:
     return guarding_notes(named) if named else TEST_DATA_NOTE
 
 
-def put(content: str | bytes, out: Path | None) -> None:
-    """Write content to a file, or a text to standard output."""
+def put(content: str, out: Path | None) -> None:
+    """Write a text to a file or standard output."""
     if out is None:
-        say(content if isinstance(content, str) else content.decode(), nl=False)
+        say(content, nl=False)
         return
     try:
-        if isinstance(content, str):
-            out.write_text(content, encoding="utf-8")
-        else:
-            out.write_bytes(content)
+        out.write_text(content, encoding="utf-8")
     except OSError as error:
         raise click.UsageError(f"cannot write {out}: {error.strerror or error}") from error

@@ -75,5 +75,5 @@ def errors(
         raise click.BadParameter(str(error), param_hint="--by") from error
     arranged = grids(table)
     # Formats for programs hold one table: the examples are among its facts.
-    emit_grids(arranged[:1] if form in ("csv", "json", "parquet") else arranged, form, out)
+    emit_grids(arranged[:1] if form in ("csv", "json") else arranged, form, out)
     return 0

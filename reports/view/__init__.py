@@ -10,7 +10,7 @@
 | `parts` | what a kind of unit brings, as data |
 | `pictures` | downscaled screenshots, what models were sent of them, blobs of the run |
 | `tables`, `figures` | the summary and the comparison |
-| `folder` | the output folder, data as scripts that no text can break out of, all in one file |
+| `folder` | the output folder, data as scripts that no text can break out of |
 | `serving` | serves a folder on localhost, and has it written again as runs go on |
 | `browse` | serves an index of runs, and the page of each when it is asked for |
 

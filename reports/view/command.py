@@ -29,8 +29,7 @@ PORT = 8765
     "--out",
     "-o",
     type=click.Path(path_type=Path),
-    help="The folder to write, or one file that ends in .html.  [default: view; with --serve a "
-    "temporary one]",
+    help="The folder to write.  [default: view; with --serve a temporary one]",
 )
 @click.option("--serve", is_flag=True, help="Serve the page on localhost until interrupted.")
 @click.option(
@@ -56,7 +55,7 @@ def view(
     """
     if port is not None and not serve:
         raise click.UsageError("--port belongs to --serve")
-    from reports.view.folder import ViewError, check, clear, write_single
+    from reports.view.folder import ViewError, check, clear
     from reports.view.write import RunsPage
 
     def make(folder: Path, named: Path | None = None) -> RunsPage:
@@ -66,13 +65,7 @@ def view(
         say(f"{named or folder / 'index.html'}: {made}", err=serve)
         return page
 
-    if out is not None and out.suffix.lower() in (".html", ".htm"):
-        if serve:
-            raise click.UsageError("--serve serves a folder: give one with --out, or none")
-        with tempfile.TemporaryDirectory(prefix="vlm-eval-view-") as work:
-            make(Path(work), out)
-            write_single(Path(work), out, overwrite=overwrite)
-    elif not serve:
+    if not serve:
         target = out or Path("view")
         check(target, overwrite=overwrite)
         try:

@@ -210,8 +210,8 @@ def _legend(figure: Figure, labels: Sequence[str]) -> None:
     lines = [Line2D([], [], linestyle="none", color=one, marker=mark) for one, mark in looks]
     # matplotlib leaves labels out that begin with a low line.
     shown = [f" {label}" if label.startswith("_") else label for label in labels]
-    place = "outside upper left"
-    made = figure.legend(lines, shown, loc=place, ncols=3, frameon=False, fontsize=8)
+    looks_of = {"ncols": 3, "frameon": False, "fontsize": 8}
+    made = figure.legend(lines, shown, loc="outside upper left", **looks_of)
     for text in made.get_texts():
         text.set_parse_math(False)
 

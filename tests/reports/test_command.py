@@ -59,14 +59,6 @@ def test_other_tables(tmp_path: Path, kind: str) -> None:
         assert _call(run, "--table", kind, *option).exit_code == 2
 
 
-def test_parquet_needs_a_file(tmp_path: Path) -> None:
-    run = write(tmp_path / "run", worked())
-    assert "--out" in _call(run, "--format", "parquet").output
-    out = tmp_path / "table.parquet"
-    assert _call(run, "--format", "parquet", "--out", out).exit_code == 0
-    assert out.read_bytes()[:4] == b"PAR1"
-
-
 def test_published_rows_stand_apart(tmp_path: Path) -> None:
     run = write(tmp_path / "run", worked())
     text = " ".join(_call("--published", run).output.split())

@@ -6,19 +6,13 @@ import csv
 import io
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
-from harness.tables import TEST_DATA_NOTE
-from harness.tables.data import to_parquet
-from reports.formats import grid, render
+from reports.formats import render
 from reports.grid import Field, described, interval
-from reports.tables import main_table
-from tests.reports.runs import worked, write
 
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=alert(1)>-->=1+1 \x1b[2J | & $x$"
 FIELDS = (
@@ -71,14 +65,3 @@ def test_the_policy_allows_the_style_of_the_page(table: pd.DataFrame) -> None:
     assert style is not None
     digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
     assert f"'sha256-{digest}'" in page
-
-
-@pytest.mark.parametrize("which", ["described", "results"])
-def test_parquet_reads_back(table: pd.DataFrame, tmp_path: Path, which: str) -> None:
-    chosen = table if which == "described" else main_table(write(tmp_path / "run", worked()))
-    stored = pq.read_table(io.BytesIO(to_parquet(grid(chosen))))
-    facts = json.loads(stored.schema.metadata[b"vlm-eval"])
-    assert facts["note"] == TEST_DATA_NOTE and "rows" not in facts
-    plain = chosen.copy()
-    plain.attrs = {}
-    pd.testing.assert_frame_equal(stored.to_pandas(), plain)

@@ -73,17 +73,7 @@
     Object.assign(VLM, VLM.sheets[VLM.sheet]);
   };
 
-  /* Pictures of a page in one file are inside of it, by name. */
-  const pictures = new Map();
-  VLM.inside = function (pairs) {
-    for (const [name, data] of pairs) pictures.set(name, data);
-  };
-  VLM.pictured = (name) => pictures.get(name) || "pictures/" + name;
-  /* A browser opens no address that is a picture itself; it saves it. */
-  VLM.linked = (name) =>
-    pictures.has(name)
-      ? { href: pictures.get(name), download: name }
-      : { href: "pictures/" + name, target: "_blank", rel: "noopener" };
+  VLM.pictured = (name) => "pictures/" + name;
 
   /* Called by the scripts of the units. */
   VLM.add = function (n, lane, detail) {

@@ -17,12 +17,13 @@
     return VLM.el("div", null, block, button);
   }
 
+  const opened = (href) => ({ href, target: "_blank", rel: "noopener" });
+
   /* A picture as it was sent, in a tab of its own. */
   function picture(size, name) {
     const shown = "[screenshot, " + size + "]";
     if (!name) return VLM.el("p", { class: "quiet" }, shown);
-    const link = VLM.linked(name);
-    return VLM.el("p", { class: "quiet" }, VLM.el("a", link, shown));
+    return VLM.el("p", { class: "quiet" }, VLM.el("a", opened(VLM.pictured(name)), shown));
   }
 
   function message([role, parts], pictures) {
@@ -60,8 +61,7 @@
     if (!file || !pictures) return VLM.el("p", { class: "quiet" }, "[" + VLM.plain(name) + ", not shown]");
     const href = VLM.pictured(file);
     const picture = { src: href, width, height, loading: "lazy", alt: VLM.plain(name), class: "seen" };
-    const link = VLM.linked(file);
-    return VLM.el("p", null, VLM.el("a", link, VLM.el("img", picture)));
+    return VLM.el("p", null, VLM.el("a", opened(href), VLM.el("img", picture)));
   }
 
   function acted(round) {

@@ -13,7 +13,6 @@ from harness.runs import open_run
 from harness.tables import TEST_DATA_NOTE
 from reports.errors.labels import import_labels, read_labels
 from reports.view import POLICY
-from reports.view.folder import ViewError, write_single
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import BOX, HOSTILE, PAGE, SITES
 from tests.units import flat
@@ -319,22 +318,3 @@ def test_the_policy_of_the_page_stops_inline_scripts(watched: Watched) -> None:
     assert watched.tab.evaluate("window.HACKED") is None
     assert len(watched.wrong) == 1
     assert POLICY.split("; ")[1] in watched.wrong.pop()
-
-
-def test_a_page_in_one_file_needs_no_other(
-    context: Any, folder: Path, runs: list[Path], tmp_path: Path
-) -> None:
-    page = tmp_path / "page.html"
-    write_single(folder, page, overwrite=False)
-    with pytest.raises(ViewError, match="--overwrite"):
-        write_single(folder, page, overwrite=False)
-    watched = Watched(context.new_page(), (page.as_uri(),))
-    tab = watched.tab
-    tab.goto(page.as_uri())
-    step = _raw(runs[0])[0]["unit_id"]
-    _step(tab, step)
-    _until(tab, "() => document.querySelector('img.shot').naturalWidth > 0")
-    assert tab.evaluate("window.HACKED") is None
-    assert watched.wrong == []
-    assert {url for url in watched.requests if not url.startswith("data:")} == {page.as_uri()}
-    tab.close()

@@ -176,14 +176,3 @@ def test_what_is_no_run_leaves_no_page_behind(tmp_path: Path) -> None:
     done = _call(tmp_path / "nothing", "--out", tmp_path / "out")
     assert done.exit_code == 2 or "nothing is not a run directory" in str(done.exception)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_name_that_ends_in_html_is_one_file(runs: list[Path], tmp_path: Path) -> None:
-    out = tmp_path / "page.html"
-    done = _call(*runs, "--no-pictures", "--out", out)
-    assert done.exit_code == 0 and done.output.startswith(f"{out}: ")
-    assert not html.fromstring(out.read_text("utf-8")).xpath("//script[@src]|//link[@href='x.css']")
-    again = _call(*runs, "--no-pictures", "--out", out)
-    assert again.exit_code == 2 and "--overwrite" in again.output
-    served = _call(*runs, "--serve", "--out", out)
-    assert served.exit_code == 2 and "--serve serves a folder" in served.output
