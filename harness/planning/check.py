@@ -34,10 +34,7 @@ def check_settings(
     if is_own:
         _refuse(settings, OF_ADAPTER, f"on '{model}', which was made by the caller; leave it out")
     if is_policy:
-        names = _only("model", "hosted")
-        if settings.judge:  # Judges are asked with these.
-            names = [one for one in names if SETTINGS[one].group != "Running"]
-        _refuse(settings, names, f"on the policy '{model}'; leave it out")
+        _refuse(settings, _only("model", "hosted"), f"on the policy '{model}'; leave it out")
     if protocol.calls(1 << 10) == (0, 0):
         asking = ("max_tokens", "repeats", "samples", "redo")
         _refuse(settings, asking, f"on '{name}', which makes no calls; leave it out")

@@ -206,11 +206,10 @@ def open_roles(
     return opened
 
 
-def values_of_model(model: str, own: Mapping[str, str]) -> dict[str, object]:
-    """Return the settings of a model that is named along with others, by its own values.
+def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
+    """Return the settings of a role by its own values, which may be options of its adapter.
 
-    What is not a setting of a model is an option of its adapter. Raises ValueError for a setting
-    of something else.
+    Raises ValueError for a setting of something else, and for a value that a setting does not take.
     """
     values: dict[str, object] = {"model": model}
     options = []
@@ -222,12 +221,7 @@ def values_of_model(model: str, own: Mapping[str, str]) -> dict[str, object]:
             values[name] = value
         else:
             raise ValueError(f"{name} is not a setting of a model")
-    return {**values, "adapter_option": options}
-
-
-def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
-    """The settings of a role. Raises ValueError for a value that a setting does not take."""
-    values = values_of_model(model, own)
+    values["adapter_option"] = options
     if "timeout_s" in run.given:
         values = {"timeout_s": run.timeout_s, **values}
     read = replace(read_settings(values), prices=run.prices)

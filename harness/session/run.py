@@ -42,7 +42,7 @@ STOPPED, REACHED_COST_LIMIT = "stopped", "reached_cost_limit"
 
 
 async def carry_out(plan: Plan, observer: SessionObserver) -> Finished:
-    """Ask what is not recorded yet, summarise, and wait for the sessions that follow.
+    """Ask what is not recorded yet, and summarise.
 
     `observer` receives the course of the session and its result. `interrupt` and the first Ctrl-C
     stop the session once calls in flight have ended. Raises `Fatal`, `RunError`, `UserError`.
@@ -53,32 +53,27 @@ async def carry_out(plan: Plan, observer: SessionObserver) -> Finished:
         "data_published": plan.source.published,
         "model_released": plan.model.sheet.released_on(plan.model.info),
     }
-    try:
-        with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
-            directory.detail = plan.source.Detail
-            if lost := len(directory.lost):
-                unit, units = plan.dataset.unit, plan.dataset.units
-                number = counted(lost, f"answered {unit}", f"answered {units}")
-                observer.notice(
-                    f"warning: not every call of {number} is on record any more; --repair asks for "
-                    "them again"
-                )
-            asked = await _ask(plan, directory, observer)
-            if asked.stopped is not None:
-                reached = isinstance(asked.stopped, CostLimitReached)
-                directory.note_measured({STOPPED: str(asked.stopped), REACHED_COST_LIMIT: reached})
-                if isinstance(asked.stopped, NoAnswers):
-                    directory.note_measured({NO_ANSWERS: True})
-            directory.sync()
-            done = _finished(plan, asked)
-            if done.complete:
-                directory.finish(done.summary, complete=True)
-        observer.finished(done)
-    except BaseException as error:
-        for one in await observer.follow(error):
-            observer.notice(one.line)
-        raise
-    return replace(done, followed=tuple(await observer.follow()))
+    with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
+        directory.detail = plan.source.Detail
+        if lost := len(directory.lost):
+            unit, units = plan.dataset.unit, plan.dataset.units
+            number = counted(lost, f"answered {unit}", f"answered {units}")
+            observer.notice(
+                f"warning: not every call of {number} is on record any more; --repair asks for "
+                "them again"
+            )
+        asked = await _ask(plan, directory, observer)
+        if asked.stopped is not None:
+            reached = isinstance(asked.stopped, CostLimitReached)
+            directory.note_measured({STOPPED: str(asked.stopped), REACHED_COST_LIMIT: reached})
+            if isinstance(asked.stopped, NoAnswers):
+                directory.note_measured({NO_ANSWERS: True})
+        directory.sync()
+        done = _finished(plan, asked)
+        if done.complete:
+            directory.finish(done.summary, complete=True)
+    observer.finished(done)
+    return done
 
 
 @dataclass(frozen=True)

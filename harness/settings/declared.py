@@ -262,14 +262,6 @@ class Settings:
         "module:Class; NAME:PROJECT names a project there. May be repeated.",
         metavar="NAME[:PROJECT]",
     )
-    judge: tuple[str, ...] = _running(
-        (),
-        "Model that judges each finished unit, by the benchmark's method or another one; the "
-        "judgement is a run in RUN/judgments/. May be repeated; METHOD.base_url=URL and the like "
-        "are settings of that judge alone.",
-        metavar="[METHOD=]MODEL",
-    )
-
     given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The names of the settings that the user gave, as opposed to those left at their defaults."""
 

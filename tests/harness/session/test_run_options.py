@@ -38,7 +38,7 @@ def test_every_setting_and_short_form_is_there_with_its_help() -> None:
     for setting in SETTINGS.values():
         if setting.name != "model":
             assert f"{python_name(setting)}: " in text and f'"""{setting.help}"""' in text
-    assert {"track", "with_server", "redo_from", "wait", "judge", "history", "f1"} <= keys.keys()
+    assert {"track", "with_server", "redo_from", "wait", "history", "f1"} <= keys.keys()
     assert not {"max_steps", "dtype", "candidates", "none", "website"} & keys.keys()
 
 
