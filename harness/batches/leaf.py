@@ -60,7 +60,7 @@ def heading(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
 def estimate(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> list[str]:
     """Describe the batches of a run. Raises as `planned`."""
     limits = planned(plan).limits
-    ratio = traffic.bytes_per_pixel(plan.settings.workers)
+    ratio = traffic.bytes_per_pixel()
     sizes = [wave.text_bytes + ratio * wave.pixels for wave in waves]
     queued = plan.settings.queue_tokens or limits.queued_tokens
     number = 0

@@ -90,11 +90,11 @@ class Traffic:
                 if len(self.pictures) < SAMPLED and picture.digest in sources:
                     self.pictures[picture] = sources[picture.digest]
 
-    def bytes_per_pixel(self, workers: int | None) -> float:
+    def bytes_per_pixel(self) -> float:
         """Size of the first pictures in base64; 0 without any."""
         if not self.pictures:
             return 0.0
-        encoded = asyncio.run(_encoded(self.pictures, workers))
+        encoded = asyncio.run(_encoded(self.pictures))
         pixels = sum(picture.width * picture.height for picture in encoded)
         return 4 / 3 * sum(len(picture.data) for picture in encoded) / max(1, pixels)
 
@@ -108,9 +108,9 @@ def _least(info: AdapterInfo) -> float:
     return math.inf if info.cache_minimum is None else info.cache_minimum
 
 
-async def _encoded(pictures: Mapping[Picture, bytes], workers: int | None) -> list[EncodedPicture]:
+async def _encoded(pictures: Mapping[Picture, bytes]) -> list[EncodedPicture]:
     """Prepare these pictures, without those that cannot be prepared."""
-    async with PictureStore(workers) as store:
+    async with PictureStore() as store:
         for picture, data in pictures.items():
             store.add(picture.digest, data)
         made = await asyncio.gather(

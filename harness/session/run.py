@@ -105,7 +105,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         for store in (cache, vectors):
             if store is not None:
                 closing.push_async_callback(store.close)
-        pictures = PictureStore(settings.workers)
+        pictures = PictureStore()
         closing.callback(pictures.close)
         closing.push_async_callback(plan.source.close)
         closing.callback(observer.ended)
@@ -115,19 +115,10 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             picture = built_in_picture() if plan.pictures.name != "none" else None
             deployment.take_first(await engine.preflight(picture))
 
-        async def offer() -> None:
-            is_new = not (before or directory.recorded)
-            if cache is not None and settings.cache is None and is_new:
-                await session.say_what_is_kept(engine)
-
-        async def ready() -> None:
-            await preflight()
-            await offer()
-
         batches = None
         if "batch" in settings.tier or has_batches(directory.path):
             batches = from_leaf("harness.batches.passes:open_batches")(
-                plan, directory, pictures, ready, say
+                plan, directory, pictures, preflight, say
             )
         deployment = Deployment(plan, before, lambda reason: engine.stop(reason), say)
         session = Session(plan, directory, pictures, observer, deployment)
@@ -160,7 +151,6 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
                             await preflight()
                         await engine.preflight_roles(plan.preflighted_roles)
                         await engine.introduce()
-                        await offer()
                     await engine.run(session.jobs(), session.settle)
                 if batches is None or not batches.waiting:
                     deployment.finish()

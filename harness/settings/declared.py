@@ -229,9 +229,6 @@ class Settings:
         "which weights answer (models on this machine, and the providers' own addresses). At other "
         "addresses --cache reuses those of the model that the server names now.",
     )
-    workers: Count | None = _running(
-        None, "Number of processes that prepare pictures.", metavar="N"
-    )
     preflight: bool = _running(True, "Make one call before the first step, to catch mistakes.")
     progress: Literal["auto", "bar", "plain", "off"] = _running(
         "auto", "Progress display; auto: a bar on a terminal."

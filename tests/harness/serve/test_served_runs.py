@@ -21,7 +21,7 @@ from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, call, calls, start,
 from tests.harness.pictures.test_store import alive
 
 OWN = f"{shlex.quote(sys.executable)} -m tests.servers.own {{model}} {{port}}"
-FIXED = (*ONE_TASK, *TEXT_ONLY, "--model", "fake-vl", "--workers", "1", "--progress", "off")
+FIXED = (*ONE_TASK, *TEXT_ONLY, "--model", "fake-vl", "--progress", "off")
 STEPS, CALLS = 7, 14
 GENEROUS_S = 240
 
@@ -58,7 +58,6 @@ def test_a_server_is_started_for_what_is_left_and_a_run_is_the_same_at_another_p
 
     done = call(*line("a", "--no-cache"))
     assert done.code == 0
-    assert f"warning: the model was served by another command before ({dies})" in done.err
     told = [(record["unit_id"], record["place"]) for record in calls("a")]
     assert len(told) == len(set(told)) == CALLS
     assert calls("a")[: len(before)] == before
@@ -144,7 +143,7 @@ def test_a_dry_run_and_bad_input_start_no_server(place: Path) -> None:
 
 def test_settings_files_and_python_have_it_too(place: Path) -> None:
     Path("own.toml").write_text(f"model = 'fake-vl'\nwith-server = {json.dumps(OWN)}\n")
-    more = ("--progress", "off", "--no-cache", "--workers", "1", "--out", "a")
+    more = ("--progress", "off", "--no-cache", "--out", "a")
     assert call("run", "--config", "own.toml", *ONE_TASK, *TEXT_ONLY, *more).code == 0
     run = harness.evaluate(
         model="fake-vl",
@@ -154,7 +153,6 @@ def test_settings_files_and_python_have_it_too(place: Path) -> None:
         limit=1,
         image_policy="none",
         cache=False,
-        workers=1,
         progress="off",
         out="a",
     )

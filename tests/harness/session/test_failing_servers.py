@@ -307,7 +307,7 @@ def test_the_other_providers_are_asked_by_the_same_line(
     monkeypatch.setenv(key, "no-real-key-0123456789")
     with WireServer(lambda ask: Answer(text=CLICK_A)) as server:
         url = server.base_url("anthropic")
-        line = ("--model", model, "--base-url", url, *ONE_TASK, "--workers", "1", "--out", "a")
+        line = ("--model", model, "--base-url", url, *ONE_TASK, "--out", "a")
         called = call(*line, "--progress", "off")
         assert called.code == 0, called.err
         assert {ask.provider for ask in server.asks} == {name}

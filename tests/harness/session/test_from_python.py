@@ -186,7 +186,7 @@ def script(server: WireServer, place: Path, settings: str) -> subprocess.Popen[s
 
 def test_an_unguarded_script_is_run_once(place: Path) -> None:
     with WireServer(replying()) as server:
-        out, err = script(server, place, "workers=2").communicate(timeout=PATIENCE_S)
+        out, err = script(server, place, "limit=1").communicate(timeout=PATIENCE_S)
     assert out.splitlines() == ["imported", "True True"], err
     assert any("recipe" in str(record["messages"]) for record in calls("a"))
 

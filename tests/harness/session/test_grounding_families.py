@@ -96,7 +96,6 @@ def test_what_a_family_answers_is_scored(
             protocol_option=options,
             out="run",
             preflight=False,
-            workers=1,
             cache=False,
         )
     records = {record.unit_id: record for record in done.records()}

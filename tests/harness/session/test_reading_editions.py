@@ -128,8 +128,7 @@ def test_a_dialogue_that_differs_is_an_error_where_the_edition_is_the_same() -> 
     run_by(read_answer, *MODEL, *CHOICE, "--limit", "1", out="a")
     run = Path("a")
     run.joinpath("steps.jsonl").write_text("")
-    for name in ("summary.json", "steps.parquet"):
-        run.joinpath(name).unlink()
+    run.joinpath("summary.json").unlink()
     lines = run.joinpath("calls.jsonl").read_text().splitlines()
     changed = [json.loads(line) for line in lines]
     for line in changed:

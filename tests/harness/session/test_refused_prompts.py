@@ -42,7 +42,7 @@ def test_a_refused_prompt_settles_its_step_and_counts_like_a_refusal(
     with WireServer(refuse_first_step) as server:
         url = server.base_url("openai" if provider == "openai" else "anthropic")
         where = ("--model", MODELS[provider], "--base-url", url)
-        line = (*where, *ONE_TASK, *TEXT_ONLY, "--workers", "1", "--progress", "off", "--out", "a")
+        line = (*where, *ONE_TASK, *TEXT_ONLY, "--progress", "off", "--out", "a")
         called = call(*line, "--details")
         assert called.code == 0, called.err
         asked = server.count
@@ -87,7 +87,7 @@ def test_a_prompt_refused_in_a_batch_settles_its_step_alone(
         for key in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"):
             monkeypatch.setenv(key, "no-real-key-0123456789")
         where = ("--model", MODELS[provider], "--base-url", server.base_url(provider))
-        rest = ("--workers", "1", "--progress", "off", "--tier", "batch", "--yes", "--out", "a")
+        rest = ("--progress", "off", "--tier", "batch", "--yes", "--out", "a")
         for _ in range(6):
             called = call(*where, *ONE_TASK, *TEXT_ONLY, *rest)
             if called.code != 3:

@@ -111,46 +111,12 @@ def test_a_model_of_ones_own_declares_that_it_thinks() -> None:
         assert run.manifest.config["max_tokens"] == [limit]
 
 
-def test_a_run_begun_with_another_limit_goes_on_with_it() -> None:
-    with WireServer(replying()) as server:
-        line = on(server, THINKER, "--out", "a")
-        assert call(*line, "--max-tokens", "1024").code == 0
-        [run] = runs()
-        lines = (run / "calls.jsonl").read_bytes().splitlines(keepends=True)
-        (run / "calls.jsonl").write_bytes(b"".join(lines[:6]))
-        (run / "steps.jsonl").write_bytes(b"")
-        asked = server.count
-        again = call(*line)
-        assert again.code == 0
-        assert server.count == asked + len(lines) - 6
-        assert limits_sent(server) == {1024}
-    assert "limit:    1024 tokens a reply, as when this run was begun" in again.err
-    assert manifest(run)["config"]["max_tokens"] == [1024]
-    assert runs() == [run]
-
-
 def test_a_limit_that_is_given_must_be_that_of_the_run() -> None:
     with WireServer(replying()) as server:
         assert call(*on(server, THINKER, "--out", "a")).code == 0
         refused = call(*on(server, THINKER, "--out", "a", "--max-tokens", "1024"))
     assert refused.code == 2
     assert "max_tokens" in refused.err
-
-
-def test_limits_per_round_are_gone_on_with_as_well() -> None:
-    with WireServer(replying()) as server:
-        assert call(*on(server, THINKER, "--out", "a", "--max-tokens", "300,200")).code == 0
-        assert call(*on(server, THINKER, "--out", "a")).code == 0
-        assert limits_sent(server) == {300, 200}
-
-
-def test_a_folder_without_lines_takes_the_limit_of_today() -> None:
-    with WireServer(replying()) as server:
-        assert call(*on(server, THINKER, "--out", "a", "--max-tokens", "5")).code == 0
-        for name in ("calls.jsonl", "steps.jsonl", "summary.json", "steps.parquet"):
-            (Path("a") / name).unlink()
-        assert call(*on(server, THINKER, "--out", "a")).code == 0
-    assert manifest("a")["config"]["max_tokens"] == [8192]
 
 
 @pytest.mark.parametrize(

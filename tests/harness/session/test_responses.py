@@ -102,7 +102,7 @@ def test_the_wires_are_different_runs() -> None:
 def test_batches_are_refused_in_one_line_before_anything_is_sent() -> None:
     with WireServer() as server:
         model = ("--model", "openai:m", "--base-url", server.base_url("openai"))
-        rest = ("--workers", "1", "--progress", "off", "--tier", "batch", "--yes", "--out", "a")
+        rest = ("--progress", "off", "--tier", "batch", "--yes", "--out", "a")
         called = call(*model, *WIRE, *ONE_TASK, *TEXT_ONLY, *rest)
         assert (called.code, server.count) == (2, 0)
     assert "is not asked in batches over the Responses wire" in called.err.splitlines()[-1]

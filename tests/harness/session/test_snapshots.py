@@ -55,7 +55,7 @@ def on_snapshot(server: WireServer, *more: str) -> Called:
 def test_a_snapshot_sends_the_same_bytes_as_the_data_itself(settings: tuple[str, ...]) -> None:
     with WireServer(replying()) as direct:
         assert call(*at(direct, *ONE_TASK, "--no-cache", "--out", "a"), *settings).code == 0
-    made = call("data", "snapshot", *ONE_TASK, *settings, "--workers", "1", "--out", "snap.parquet")
+    made = call("data", "snapshot", *ONE_TASK, *settings, "--out", "snap.parquet")
     assert made.code == 0
     with WireServer(replying()) as stored:
         assert on_snapshot(stored).code == 0
@@ -68,9 +68,7 @@ def test_a_snapshot_sends_the_same_bytes_as_the_data_itself(settings: tuple[str,
 
 
 def test_pictures_sized_for_a_model_are_stored_as_it_gets_them() -> None:
-    made = call(
-        "data", "snapshot", *ONE_TASK, "--model", "gpt-4o", "--workers", "1", "--out", "s.parquet"
-    )
+    made = call("data", "snapshot", *ONE_TASK, "--model", "gpt-4o", "--out", "s.parquet")
     assert made.code == 0
     assert "7 steps" in made.out
     assert call("--model", "oracle", "-b", "snapshot", "--data", "s.parquet", "-o", "b").code == 0
@@ -139,8 +137,6 @@ def test_invalid_rows_stay_invalid_in_a_snapshot() -> None:
         "data",
         "snapshot",
         *DEV,
-        "--workers",
-        "1",
         "--image-policy",
         "none",
         "--out",
@@ -159,7 +155,7 @@ def test_invalid_rows_stay_invalid_in_a_snapshot() -> None:
 def test_the_datasets_library_loads_a_snapshot(place: Path) -> None:
     import datasets
 
-    assert call("data", "snapshot", *ONE_TASK, "--workers", "1", "--out", "snap.parquet").code == 0
+    assert call("data", "snapshot", *ONE_TASK, "--out", "snap.parquet").code == 0
     loaded = datasets.load_dataset(
         "parquet", data_files=str(place / "snap.parquet"), cache_dir=str(place / "loaded")
     )
@@ -179,7 +175,7 @@ def test_a_run_on_a_snapshot_knows_how_the_snapshot_was_made(place: Path) -> Non
     asked = ("--image-policy", "viewport", "--history", "2", *own)
     settings = (*ONE_TASK, *asked, *benchmark_options("order=1"))
     assert call("--model", "oracle", *settings, "--out", "a").code == 0
-    assert call("data", "snapshot", *settings, "--workers", "1", "--out", "s.parquet").code == 0
+    assert call("data", "snapshot", *settings, "--out", "s.parquet").code == 0
     called = call("--model", "oracle", "-b", "snapshot", "--data", "s.parquet", "--out", "b")
     assert called.code == 0
     direct, stored = (json.loads(Path(run, "manifest.json").read_text()) for run in "ab")

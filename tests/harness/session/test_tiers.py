@@ -302,7 +302,12 @@ def table_of(out: str) -> dict[str, list[str]]:
 
 
 def test_a_rehearsal_shows_what_each_tier_takes() -> None:
-    rehearsed = call("--model", "gpt-5.4", *ONE_TASK, "--dry-run", "--workers", "1")
+    rehearsed = call(
+        "--model",
+        "gpt-5.4",
+        *ONE_TASK,
+        "--dry-run",
+    )
     rows = table_of(rehearsed.out)
     assert list(rows) == ["default", "flex", "priority", "batch"]
     expected = re.search(r"^expected: +([\d,]+) in, ([\d,]+) out, \$", rehearsed.out, re.M)
