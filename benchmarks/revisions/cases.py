@@ -232,7 +232,6 @@ READS: Cases = {
         "--protocol-option value_style=seeact --json",
         "score ../openai-mindact-choice/runs/* --benchmark-option none_zeroes_operation=yes --json",
         "score ../openai-coordinates/runs/* --benchmark-option point_rule=smallest --json",
-        "score ../openai-coordinates/runs/* --as seeclick --json",
         "score ../openai-repeats/runs/* --benchmark-option exclude_status=parse_error --json",
     ),
     "score-predictions": (

@@ -26,7 +26,7 @@ from adapters import (
 from harness.errors import UserError
 from harness.planning.model import SERVED
 from harness.runs import SERVER_LOG
-from harness.serve.server import START_S, ModelServer, NotNeeded
+from harness.serve.server import ModelServer, NotNeeded
 from harness.settings import Settings
 
 
@@ -60,17 +60,16 @@ class Served:
     def around(self, adapter: Adapter) -> Adapter:
         """Wrap the adapter that was made with `options`."""
         assert self._server is not None
-        return ServedAdapter(adapter, self._server, START_S)
+        return ServedAdapter(adapter, self._server)
 
 
 class ServedAdapter(Participant):
-    """A model behind a server that is started for it. Calls wait while it is started again."""
+    """A model behind a server that is started for it."""
 
-    def __init__(self, adapter: Adapter, server: ModelServer, wait_s: float = 0.0) -> None:
-        """`wait_s` is how long a call may wait for the server, in seconds."""
+    def __init__(self, adapter: Adapter, server: ModelServer) -> None:
         self._adapter = adapter
         self._server = server
-        self._info = replace(adapter.info, wait_s=wait_s, assumed_free=False)
+        self._info = replace(adapter.info, assumed_free=False)
 
     @property
     def info(self) -> AdapterInfo:
@@ -99,21 +98,21 @@ class ServedAdapter(Participant):
             )
 
     def interrupt(self, reason: str) -> None:
-        """Wait no longer for a server that does not answer yet, or has to be started again."""
+        """Wait no longer for a server that does not answer yet."""
         self._server.give_up(reason)
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         """Ask once. Raises `Fault` or `Fatal`."""
-        await self._server.ready()
+        self._server.check()
         return await self._adapter.ask(request, pictures)
 
     async def listed(self) -> Mapping[str, str]:
         """Return what the server's list of models says of this one."""
-        await self._server.ready()
+        self._server.check()
         return await self._adapter.listed() if isinstance(self._adapter, ModelLister) else {}
 
     def measured(self) -> Mapping[str, object]:
-        """Return the server's command, version, models and starts."""
+        """Return the server's command, version and models."""
         return self._server.facts
 
     def notices(self) -> list[str]:

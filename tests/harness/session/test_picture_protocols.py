@@ -101,17 +101,6 @@ def test_a_point_is_scored_in_both_ways() -> None:
     assert json.loads(smallest.out)["scoring"]["point_rule"] == "smallest"
 
 
-def test_a_run_by_seeclicks_rules() -> None:
-    assert call("--model", "oracle", *SEECLICK, "--out", "o").code == 0
-    told = call("score", "o", "--as", "seeclick")
-    assert told.code == 0 and "2-decimal ceiling" in told.out
-    plain = json.loads(call("score", "o", "--as", "seeclick", "--json").out)["by_split"]["dev"]
-    # What the sample has in steps, so the labelled box decides and two decimals reach it.
-    assert plain["steps"] == sum(s["asked"] for s in steps("o"))
-    assert plain["operation_f1"] == 1.0
-    assert plain["element"] <= plain["ceiling"]
-
-
 def test_seeclicks_history_is_where_the_task_acted_before_whatever_is_selected() -> None:
     asked = (*SEECLICK, "--protocol-option", "coordinates=unit", "--model", script("by_chance"))
     assert call(*asked, "--out", "whole").code == 0
@@ -157,12 +146,6 @@ def test_mistakes_are_told_in_one_line(asked: tuple[str, ...], complaint: str) -
     assert found.code == 2
     assert complaint in found.complaint
     assert not Path("r").exists()
-
-
-def test_seeclicks_rules_are_for_points_and_take_no_others() -> None:
-    assert call("--model", "oracle", *WORDS, "--out", "w").code == 0
-    assert "coordinates" in call("score", "w", "--as", "seeclick").complaint
-    assert "leave out" in call("score", "w", "--as", "seeclick", "--f1", "mind2web-lc").complaint
 
 
 def test_somebody_elses_points_are_scored_in_both_ways_too() -> None:
