@@ -166,12 +166,10 @@ def open_roles(
     role without a model.
     """
     chosen, roles = dict(settings.role), {role.name: role for role in protocol.roles}
-    if chosen and not roles:
-        raise WithoutEffect(
-            "role",
-            f"--role has no effect on '{protocol.name}', which asks only the model under test; "
-            "leave it out",
-        )
+    if "role" in settings.given and (is_policy or not roles):
+        whom = f"'{protocol.name}', which asks only the model under test"
+        whom = f"the policy '{settings.model}'" if is_policy else whom
+        raise WithoutEffect("role", f"--role has no effect on {whom}; leave it out")
     usual = {role.name: _default(role, is_policy) for role in protocol.roles}
     for key in chosen:
         name, _, option = key.partition(".")

@@ -144,7 +144,6 @@ class Observers(SessionObserver):
     passed_over = _to_each("passed_over")
     called = _to_each("called")
     retrying = _to_each("retrying")
-    held = _to_each("held")
     settled = _to_each("settled")
     parked = _to_each("parked")
     notice = _to_each("notice")
