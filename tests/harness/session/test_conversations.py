@@ -126,17 +126,6 @@ def test_pages_of_earlier_turns_are_read_when_they_are_looked_at(
         second.scene.listing(second.positives)
 
 
-def test_a_run_is_scored_again_without_its_data(listed: Released) -> None:
-    written(Path("data"), listed)
-    run = call(*ONE, "--protocol", "self-map", "--model", "oracle", "-o", "a", "--progress", "off")
-    assert run.code == 0, run.err
-    shutil.rmtree("data")
-    again = call("score", "a")
-    assert again.code == 0, again.err
-    assert "0 of" in again.out.splitlines()[-1]
-    assert [line["scores"]["success"] for line in last_lines("a")].count(1.0) > 10
-
-
 def test_only_runs_that_show_turns_have_them_on_record(listed: Released) -> None:
     written(Path("data"), listed)
     for protocol in ("mindact-choice", "self-map"):
@@ -250,18 +239,6 @@ def test_pictures_are_refused_where_there_are_none(listed: Released) -> None:
     assert refused.code == 2
     assert "no screenshots next to its files here" in refused.complaint
     assert "--image-policy none" in refused.complaint
-    blind = call(
-        *ONE[:-2],
-        "--protocol",
-        "seeact-two-rounds",
-        "--model",
-        "oracle",
-        "-o",
-        "a",
-        "--image-policy",
-        "none",
-    )
-    assert blind.code == 0
     line = (*ONE[:-2], "--protocol", "seeact-two-rounds", "--model", "oracle", "-o", "b")
     lost = call(*line, "--image-policy", "none", *benchmark_options("lost_rows=yes"))
     assert lost.code == 2 and "--benchmark-option lost_rows has no effect" in lost.complaint
@@ -290,16 +267,3 @@ def test_plain_protocols_see_nothing_of_earlier_turns(listed: Released) -> None:
     )
     assert second["confirmed_task"] in asked and first["confirmed_task"] not in asked
     assert second["action_reprs"][0] in asked
-
-
-def test_results_are_told_by_the_number_of_the_turn(listed: Released) -> None:
-    written(Path("data"), listed)
-    call(*ONE, "--protocol", "mindact-choice", "--model", "oracle", "-o", "a")
-    told = call("report", "a", "--by", "turn")
-    assert told.code == 0, told.err
-    rows = [line.split() for line in told.out.splitlines()]
-    numbers = [row[:3] for row in rows if row and row[0].isdigit()]
-    assert numbers == [
-        [str(place), "1", str(len(turn["actions"]))]
-        for place, turn in enumerate(listed[0]["turns"], start=1)
-    ]

@@ -71,11 +71,6 @@ def test_letters_read_from_running_text_are_counted() -> None:
     assert line(below(steps), "letters read") == "letters read from running text: 3 of 4"
 
 
-def test_nothing_is_not_called_none() -> None:
-    told = line(below(worked()), "replies without an element")
-    assert told == "replies without an element: 0 (0.0 % unreadable)"
-
-
 def test_what_has_no_order_is_written_in_a_fixed_one() -> None:
     # The order of a set of texts is another in every process.
     assert plain(frozenset(Status)) == sorted(status.value for status in Status)

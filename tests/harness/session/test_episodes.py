@@ -24,13 +24,6 @@ from tests.harness.pictures.test_store import alive
 from tests.harness.session.counting import Pressing
 from tests.test_entry_points import Echo
 
-PROTOCOLS = (
-    "coordinates",
-    "autowebglm",
-    "seeact-two-rounds",
-    "seeact-annotation",
-    "mindact-choice",
-)
 RUN: dict[str, Any] = {"benchmark": "pressing", "preflight": False}
 
 
@@ -257,12 +250,6 @@ def test_settings_of_recorded_steps_are_refused(tmp_path: Path) -> None:
     assert oracle.code == 2 and "oracle" in oracle.err
     with pytest.raises(UserError, match="needs the right answer, and pressing has none on r"):
         harness.evaluate(Oracle(), **RUN)
-
-
-def test_an_estimate_opens_no_environment(tmp_path: Path) -> None:
-    told = call("run", "-m", "openai:gpt-5.4", "-b", "pressing", "--dry-run")
-    assert told.code == 0, told.err
-    assert "3 valid episodes" in told.out
 
 
 def test_a_run_killed_while_a_page_hangs_leaves_no_process_and_goes_on(tmp_path: Path) -> None:
