@@ -45,16 +45,6 @@ def test_a_run_tells_its_candidates_in_the_words_of_published_rows() -> None:
         assert config["candidates_told"] == f"{told}, one function call, by lexical"
 
 
-def test_the_history_does_not_depend_on_which_steps_are_asked() -> None:
-    assert call("-m", "random", *ONE_TASK, *ASKED, "--out", "all").code == 0
-    last = calls("all")[-1]
-    only = ("--only", f"step_id={last['unit_id']}")
-    assert call("-m", "random", *DEV, *ASKED, *only, "--out", "one").code == 0
-    (line,) = calls("one")
-    assert line["messages"] == last["messages"]
-    assert line["messages"][0]["parts"][0].count("#HTML Segment: ") > 2
-
-
 def test_previous_commands_are_of_steps_before_and_of_no_other() -> None:
     """Whichever candidate of the step itself is right, and whatever comes after it."""
     data = open_steps("sample", splits=["dev"])

@@ -31,13 +31,6 @@ def test_the_result_is_at_most_ten_lines_and_has_the_numbers_of_the_summary() ->
     assert lines[-1] == "more: --details, or vlm-eval report a"
 
 
-def test_details_are_printed_of_a_complete_run_without_asking_again() -> None:
-    line = ("-m", "lexical", *DEV, "--limit", "1", *QUIET, "-o", "a")
-    short = call(*line).out
-    whole = call(*line, "--details").out
-    assert "ceiling" in whole and "rows: " in whole and "ceiling" not in short
-
-
 def test_json_is_all_that_standard_output_has() -> None:
     done = call("-m", "lexical", *DEV, "--limit", "1", "--json", "--progress", "plain", "-o", "a")
     assert json.loads(done.out)["directory"] == "a"

@@ -107,24 +107,6 @@ def test_a_positive_beyond_the_first_makes_a_valid_step_that_is_missed() -> None
     assert not any(detail.accepts(choice) for choice in detail.choices)
 
 
-def test_a_row_without_a_positive_stays_invalid_under_a_ranker() -> None:
-    row = next(row for row in rows() if row.invalid == "no_positive")
-    question = ranked(row, place=0, top_k=5)
-    assert (question.unit.invalid, question.known) == ("no_positive", None)
-    assert len(question.view.choices) == 5
-
-
-def test_everything_is_offered_in_document_order() -> None:
-    row = next(row for row in rows() if row.invalid is None)
-    question = prepared(row, candidates="all")
-    page = page_of(row)
-    ids = {c.id for c in (*row.detail.positives, *row.detail.negatives) if c.id in page}
-    assert [choice.id for choice in question.view.choices] == page.in_order(ids)
-    assert [choice.place for choice in question.view.choices] == list(range(len(ids)))
-    assert {choice.rank for choice in question.view.choices} == {None}
-    assert question.unit.detail.related == question.unit.detail.same_text == 0
-
-
 class Describing(TwoRounds):
     """A protocol that reads what elements say of themselves, and no texts."""
 

@@ -19,7 +19,6 @@ from harness.session.deployment import Deployment
 from harness.settings import Settings
 from parsers.records import Prediction, Status
 from tests.harness.commands.tool import (
-    DEV,
     ONE_TASK,
     TEXT_ONLY,
     at,
@@ -111,33 +110,6 @@ def test_other_settings_are_refused_once_a_unit_was_answered() -> None:
         refused = call(*line, "--max-tokens", "500")
     assert (refused.code, "other settings" in refused.err) == (2, True)
     assert settled("a")
-
-
-@pytest.mark.parametrize("kind", WITHOUT)
-@pytest.mark.parametrize("more", [("--samples", "2"), ("--repeats", "2")], ids=str)
-def test_votes_and_repeats_stop_alike(kind: str, more: tuple[str, ...]) -> None:
-    with WireServer(constant(WITHOUT[kind][0])) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a", *more)
-        called = call(*line, "--temperature", "1")
-    assert called.code == 2
-    assert not settled("a")
-
-
-def test_fewer_units_that_all_fail_stop_too() -> None:
-    one = ("--only", "step_id=" + first_step_id())
-    with WireServer(constant(WITHOUT["empty"][0])) as server:
-        line = at(server, *DEV, *one, *TEXT_ONLY, "--no-cache", "--out", "a")
-        called = call(*line)
-        assert called.code == 2
-        assert "no step got an answer (1 empty)" in called.err
-        server.react = replying()
-        assert call(*line).code == 0
-    assert len(settled("a")) == 1
-
-
-def first_step_id() -> str:
-    assert call("--model", "lexical", *ONE_TASK, "--out", "first", "--progress", "off").code == 0
-    return str(steps("first")[0]["unit_id"])
 
 
 def test_a_first_call_that_is_too_long_ends_the_run_with_the_remedy() -> None:

@@ -66,29 +66,6 @@ def test_a_rehearsal_counts_calls_and_pictures_exactly_and_brackets_tokens() -> 
     assert high[1] == 1024 * server.count
 
 
-def test_a_rehearsal_needs_no_key_and_uses_the_documented_rule() -> None:
-    rehearsed = call("--model", "gpt-4o", *ONE_TASK, "--dry-run")
-    assert rehearsed.code == 0
-    assert "calls:     14 (counted; plus one preflight call)" in rehearsed.out
-    assert "by the documented rule (OpenAI" in rehearsed.out
-    assert "an estimate" in rehearsed.out
-    cases = r"^(?:low|expected|high): .*\$([\d.]+)$"
-    costs = [float(cost) for cost in re.findall(cases, rehearsed.out, re.M)]
-    assert len(costs) == 3
-    assert costs == sorted(costs)
-
-
-def test_repeats_and_limits_of_tokens_enter_the_rehearsal() -> None:
-    with WireServer() as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--dry-run")
-        once = call(*line, "--max-tokens", "100,40")
-        thrice = call(*line, "--max-tokens", "100,40", "--repeats", "3")
-    # No reply is expected to be longer than it may be.
-    assert cases(once.out)["expected"][1] == cases(once.out)["high"][1] == 7 * 140
-    assert cases(thrice.out)["high"][1] == 3 * 7 * 140
-    assert "calls:     42 " in thrice.out
-
-
 @pytest.mark.parametrize("output", [1, 1024])
 def test_the_limit_in_dollars_is_never_passed(output: int) -> None:
     Path("prices.toml").write_text(PRICES)
@@ -213,14 +190,6 @@ def test_a_cost_limit_needs_a_price_wherever_the_server_stands(url: str, provide
     assert f"--max-cost needs a price for {provider}:{model}" in called.err
     assert "--prices FILE" in called.err
     assert not Path("a").exists()
-
-
-def test_a_server_whose_price_is_given_as_nothing_takes_a_cost_limit() -> None:
-    Path("prices.toml").write_text('["openai:m"]\ninput = 0\noutput = 0\n')
-    with WireServer(replying()) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml", "--out", "a")
-        assert call(*line, "--max-cost", "0.5").code == 0
-    assert summary("a")["cost"] == 0.0
 
 
 def test_thoughts_outside_of_the_reply_are_billed_and_count_towards_the_limit() -> None:

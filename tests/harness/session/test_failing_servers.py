@@ -27,7 +27,7 @@ from tests.harness.commands.tool import (
     whole_text,
 )
 from tests.numbers import counts, row
-from tests.servers import Answer, Ask, Reaction, WireServer, error, html
+from tests.servers import Answer, Ask, Reaction, WireServer, error
 from tests.servers.wire import body_of
 
 FIRST_STEP = "(none yet)"
@@ -69,15 +69,6 @@ def test_a_refused_key_ends_the_run_at_once_and_a_good_server_goes_on() -> None:
         server.react = replying()
         assert call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a")).code == 0
     assert summary("a")["complete"] is True
-
-
-def test_a_page_instead_of_an_answer_is_told_in_one_line() -> None:
-    with WireServer(html()) as server:
-        line = [arg for arg in at(server, *ONE_TASK, "--out", "a") if arg != "--no-preflight"]
-        called = call(*line)
-    assert called.code == 2
-    assert len(called.err.splitlines()) == 6  # five of the heading
-    assert "Traceback" not in called.err
 
 
 @pytest.mark.parametrize(
@@ -267,14 +258,6 @@ def test_an_address_with_a_secret_is_refused_and_not_repeated(url: str, place: P
     assert "--base-url holds a " in called.err
     assert "RECOGNISABLE" not in called.out + called.err
     assert not (place / "a").exists()
-
-
-def test_the_first_call_is_tried_as_often_as_attempts_says() -> None:
-    with WireServer(error(500, "down")) as server:
-        line = [arg for arg in at(server, *ONE_TASK, "--out", "a") if arg != "--no-preflight"]
-        called = call(*line, "--adapter-option", "attempts=1")
-        assert (called.code, server.count) == (2, 1)
-    assert "the model does not answer: server after 1 try" in called.err
 
 
 def test_the_last_line_of_progress_has_the_scores_of_all_steps() -> None:

@@ -13,7 +13,6 @@ from adapters.contract import Request
 from harness.pictures import Recipe
 from parsers import in_box
 from tests.harness.commands.tool import ONE_TASK, call, calls, steps
-from tests.harness.session.cut_off import goes_on_where_it_stopped, until_pulled
 
 ASKED = (*ONE_TASK, "--no-cache")
 MARKS = (*ASKED, "--protocol", "seeact-annotation", "--ranker", "lexical")
@@ -32,9 +31,6 @@ def by_chance(request: Request) -> str:
         text = ("Home", "Search", "Contact", "nowhere to be found at all")[drawn[0] % 4]
         return f"ELEMENT: it\nELEMENT TYPE: LINK\nELEMENT TEXT: {text}\nACTION: CLICK\nVALUE: None"
     return f"ELEMENT: {('NA', 'A', 'C')[drawn[0] % 3]}\nACTION: CLICK\nVALUE: None"
-
-
-stopping = until_pulled(by_chance)
 
 
 def script(name: str) -> str:
@@ -60,13 +56,6 @@ def test_what_the_matcher_costs_is_told_beside_what_the_model_got_wrong() -> Non
         assert step["scores"]["element"] or "matcher-tie" in flags
     line = next(line for line in told.out.splitlines() if line.startswith("descriptions"))
     assert line.startswith(f"descriptions matched: {len(valid)} exactly, 0 approximately (")
-
-
-@pytest.mark.parametrize("asked", [MARKS, WORDS, PER_MILLE], ids=lambda asked: asked[-1])
-def test_a_run_that_was_cut_off_goes_on_and_is_scored_again_without_its_data(
-    asked: tuple[str, ...],
-) -> None:
-    goes_on_where_it_stopped((*asked, "--model", script("stopping")), after=5)
 
 
 def test_the_pictures_that_were_shown_are_on_record_with_their_letters() -> None:

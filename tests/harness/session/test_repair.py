@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import harness
 from adapters.contract import Request
 from tests.harness.commands.tool import (
     DEV,
@@ -152,14 +151,3 @@ def test_a_repair_where_nothing_is_damaged_changes_nothing(whole: str) -> None:
     other = call(*SOME, "--out", whole, "--repair", "--seed", "7")
     assert other.code == 2 and "started with other settings" in other.err
     assert call(*SOME, "--out", "new", "--repair").code == 0
-
-
-def test_reports_leave_damaged_lines_out_and_say_so(whole: str) -> None:
-    damage(whole, "steps", 1, "bit")
-    shown = call("report", whole)
-    assert shown.code == 0
-    words = " ".join(shown.out.split())
-    assert "steps.jsonl line 2 cannot be read: it is damaged" in words
-    run = harness.open_run(Path(whole))
-    with pytest.raises(harness.runs.RunError):
-        run.records()

@@ -103,13 +103,6 @@ def test_what_a_snapshot_fixes_is_refused_as_an_option() -> None:
             assert "has no effect on snapshot" in refused.complaint
 
 
-def test_an_option_that_a_snapshot_fixes_is_refused_from_a_file_as_well(place: Path) -> None:
-    call("data", "snapshot", *ONE_TASK, *TEXT_ONLY, "--out", "snap.parquet")
-    (place / "run.toml").write_text("distractors = 3\n")
-    with WireServer() as server:
-        assert on_snapshot(server, "--config", "run.toml").code == 2
-
-
 def test_a_snapshot_has_the_card_s_columns_and_its_prompts() -> None:
     assert call("data", "snapshot", *ONE_TASK, *TEXT_ONLY, "--out", "snap.parquet").code == 0
     table = pq.read_table("snap.parquet")
@@ -119,17 +112,6 @@ def test_a_snapshot_has_the_card_s_columns_and_its_prompts() -> None:
     assert row["task_description"] in str(row["prompt_0"])
     assert row["target_op"] in ("CLICK", "TYPE", "SELECT")
     assert len(row["candidates"]) == 21
-
-
-def test_an_existing_file_is_kept_unless_said_otherwise() -> None:
-    line = ("data", "snapshot", *ONE_TASK, *TEXT_ONLY, "--out", "snap.parquet")
-    assert call(*line).code == 0
-    before = Path("snap.parquet").read_bytes()
-    refused = call(*line, "--seed", "9")
-    assert (refused.code, "--overwrite" in refused.complaint) == (2, True)
-    assert Path("snap.parquet").read_bytes() == before
-    assert call(*line, "--seed", "9", "--overwrite").code == 0
-    assert Path("snap.parquet").read_bytes() != before
 
 
 def test_invalid_rows_stay_invalid_in_a_snapshot() -> None:

@@ -22,7 +22,6 @@ from tests.harness.commands.tool import (
     call,
     calls,
     replying,
-    steps,
     summary,
 )
 from tests.servers import Answer, Ask, Reaction, WireServer, no_capacity
@@ -118,14 +117,6 @@ def test_a_tier_is_in_neither_the_name_of_a_run_nor_the_key_of_the_cache() -> No
     assert "by_tier" not in summary("b")
 
 
-def test_lines_say_nothing_of_tiers_where_the_server_does_not() -> None:
-    with WireServer(replying()) as server:
-        assert call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a")).code == 0
-    assert not any("tier" in line["reply"] for line in calls("a"))
-    assert not any("tiers" in line for line in steps("a"))
-    assert "by_tier" not in summary("a")
-
-
 @pytest.mark.usefixtures("official", "hurried")
 def test_flex_without_capacity_falls_back_and_says_so() -> None:
     with WireServer(serving(room=False)) as server:
@@ -138,22 +129,6 @@ def test_flex_without_capacity_falls_back_and_says_so() -> None:
     assert summary("a")["cost"] == pytest.approx(14 * PER_CALL["default"])
     assert "tier:     flex, then default" in done.err
     assert "no capacity after 3 tries" in re.sub(r"\s+", " ", done.err)
-
-
-@pytest.mark.usefixtures("official", "hurried")
-def test_flex_without_capacity_leaves_steps_open_and_the_run_can_go_on() -> None:
-    with WireServer(serving(room=False)) as server:
-        done = gpt(server, "--tier", "flex", "--adapter-option", "attempts=2", "--out", "a")
-        assert (done.code, server.count) == (1, 2 * 7)
-        assert "without an answer so far: 7 (unavailable after 2 tries: 7)" in done.out
-        early = gpt(
-            server, "--tier", "flex", "--adapter-option", "attempts=2", "--preflight", "--out", "b"
-        )
-        assert (early.code, server.count) == (1, 2 * 7 + 2)
-        assert "unavailable after 2 tries" in early.err.splitlines()[-1]
-        assert "Run the same line again to go on from there." in early.err
-        server.react = serving()
-        assert gpt(server, "--tier", "flex", "--out", "a").code == 0
 
 
 @pytest.mark.usefixtures("official")
@@ -204,7 +179,6 @@ def test_a_price_that_is_not_listed_is_told_before_anything_is_sent() -> None:
     assert "whether google:gemini-3.8-flash is served on flex, its provider will say" in (
         rehearsed.err
     )
-    assert "<= " in next(row for row in rehearsed.out.splitlines() if row.startswith("  flex"))
 
 
 def test_the_recipe_of_the_documentation_does_what_it_says() -> None:
@@ -307,9 +281,3 @@ def test_what_a_call_may_cost_is_that_of_the_dearest_tier_asked_for() -> None:
     assert most("--tier", "priority") == pytest.approx(2 * usual, rel=0.01)
     # All but the call beforehand, which is not sent in a batch.
     assert usual / 2 < most("--tier", "batch") < usual
-
-
-def test_many_waves_are_warned_of() -> None:
-    line = ("--model", "gpt-5.4", *ONE_TASK, "--protocol", "seeact-choice", "--ranker", "lexical")
-    rehearsed = call(*line, "--dry-run", "--tier", "batch")
-    assert "warning: more than 3, each of which waits for the one before" in rehearsed.err

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -74,15 +72,6 @@ def test_an_address_in_the_environment_is_not_the_provider_s_own(
         assert server.count == 2 * (1 + CALLS)
 
 
-def test_a_server_of_the_run_s_own_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", ":".join([str(Path(__file__).parents[3]), *sys.path]))
-    command = f"{shlex.quote(sys.executable)} -m tests.servers.own {{model}} {{port}}"
-    line = (*ONE_TASK, *TEXT_ONLY, "-m", "m", "--with-server", command, *QUIET)
-    for out in "ab":
-        assert call(*line, "--out", out).code == 0
-    assert not any(record["from_cache"] for record in calls("b"))
-
-
 OPTIONS = ((), ("--cache",), ("--no-cache",))
 
 
@@ -126,45 +115,3 @@ def test_a_change_within_a_run_is_one_warning() -> None:
     assert "its name in replies is checkpoint-2000, and was checkpoint-1000" in line
     kept = json.loads(Path("a/manifest.json").read_text())["answerers"]
     assert [facts["reply"] for facts in kept[""]] == ["checkpoint-1000", "checkpoint-2000"]
-
-
-def test_runs_that_rest_on_the_same_replies_get_no_verdict() -> None:
-    with serving("checkpoint-1000") as server:
-        served(server, "a")
-        served(server, "b", "--cache")
-        # Another limit of the second round: the first is shared, and does not decide.
-        served(server, "c", "--cache", "--max-tokens", "1024,300")
-        served(server, "d")
-    same = call("compare", "a", "b")
-    assert same.code == 0
-    text = " ".join(same.out.split())
-    assert "b and a have the same replies: what decided each of these steps was asked for" in text
-    assert "does not differ" not in text and "No difference found" not in text
-    assert sum(record["from_cache"] for record in calls("c")) == STEPS
-    for other in ("c", "d"):
-        told = call("compare", "a", other, "--vary", "max_tokens")
-        assert "the same replies" not in told.out and "succeed on exactly the same" in told.out
-    found = json.loads(call("compare", "a", "b", "--format", "json").out)
-    assert found["comparisons"][0]["replies"] == {"decided": STEPS, "same": STEPS}
-
-
-def test_replies_that_only_some_units_share_are_counted() -> None:
-    with serving("checkpoint-1000") as server:
-        line = ("run", "-m", "openai:m", "--base-url", server.base_url("openai"), *TEXT_ONLY)
-
-        def run(out: str, tasks: int, *more: str) -> None:
-            limits = "--limit", str(tasks), *QUIET, "--out", out
-            assert call(*line, "-b", "sample", *limits, *more).code == 0
-
-        run("first", 1)
-        run("a", 2, "--cache")
-        run("again", 1)
-        # The first task is that of another run, the second that of `a`.
-        run("b", 2, "--cache")
-    steps = [
-        len([one for one in calls(out) if one["place"] == "round-2"]) for out in ("again", "b")
-    ]
-    told = " ".join(call("compare", "a", "b").out.split())
-    assert f"the same replies decided {steps[1] - steps[0]} of {steps[1]} dialogues" in told
-    assert "have the same replies" not in told
-    assert "have the same replies" in " ".join(call("compare", "again", "b").out.split())
