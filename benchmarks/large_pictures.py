@@ -36,6 +36,7 @@ from typing import Any, ClassVar
 import harness
 from adapters import Conversation, PictureSource, Reply, Request, open_models, user
 from adapters.contract import AdapterInfo
+from adapters.processes import available_cpus
 from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.dialogue import Ask, Dialogue
 from harness.pictures import Recipe
@@ -219,7 +220,7 @@ def _read(path: Path) -> str:
         return ""
 
 
-def run_rate(data: Path, out: Path, workers: int, policy: str) -> float:
+def run_rate(data: Path, out: Path, policy: str) -> float:
     """Pictures per second of a run from its first unit to its summary."""
     start = time.perf_counter()
     done = harness.evaluate(
@@ -228,7 +229,6 @@ def run_rate(data: Path, out: Path, workers: int, policy: str) -> float:
         data=str(data),
         out=str(out),
         image_policy=policy,
-        workers=workers,
         cache=False,
         preflight=False,
         progress="off",
@@ -270,7 +270,7 @@ def measure(
             made = list(pool.map(draw, paths, listed, seeds))
         times = [_processor_s()]
         with Memory() as memory:
-            ours = run_rate(data, run, options.workers, options.policy)
+            ours = run_rate(data, run, options.policy)
         times.append(_processor_s())
         with in_children(options.workers) as pool:
             list(pool.map(bare_work, repeat((paths[0], _small(run)), options.workers)))
@@ -312,7 +312,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--pictures", type=int, default=28, help="a round, drawn anew each time")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--workers", type=int, default=2, help="processes of either side")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=min(8, available_cpus()),  # As a run has.
+        help="processes of the other side",
+    )
     parser.add_argument("--policy", default="full:pixels=99999999")
     options = parser.parse_args()
     known: list[tuple[Any, str, Any]] = [

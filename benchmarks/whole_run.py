@@ -38,6 +38,7 @@ from lxml import etree
 
 from adapters.contract import AdapterInfo, PictureSource, Request
 from adapters.conversation import Reply, Usage
+from adapters.processes import available_cpus
 from harness.pictures import Recipe
 from harness.planning.model import Model
 from harness.planning.plan import Plan, plan_run
@@ -134,7 +135,7 @@ class Instant:
         return None
 
 
-def planned(data: Path, folder: Path, *, look: bool, workers: int) -> Plan:
+def planned(data: Path, folder: Path, *, look: bool) -> Plan:
     """The run of the command line, with the instant model in place of one that takes time."""
     settings = Settings(
         model="oracle",
@@ -142,7 +143,6 @@ def planned(data: Path, folder: Path, *, look: bool, workers: int) -> Plan:
         benchmark_option=(("image_policy", "full" if look else "none"),),
         out=str(folder),
         cache=False,
-        workers=workers,
         preflight=False,
     )
     plan = plan_run(settings)
@@ -179,7 +179,7 @@ def without_pictures(options: argparse.Namespace, folder: Path) -> bool:
     source = written(data, options.rows, 0, pictures=False)
     before = time.process_time()
     with Memory() as memory:
-        plan = planned(data, folder / "run", look=False, workers=options.workers)
+        plan = planned(data, folder / "run", look=False)
         rate, settled, _ = run_rate(plan)
     main = time.process_time() - before
     pages = pq.read_table(data, columns=["cleaned_html"])["cleaned_html"].to_pylist()
@@ -249,7 +249,7 @@ def with_pictures(options: argparse.Namespace, folder: Path) -> bool:
         for number in range(options.rounds):
             data = folder / f"rows-{number}.parquet"
             source = written(data, options.rows, number * options.rows, pictures=True)
-            plan = planned(data, folder / f"run-{number}", look=True, workers=options.workers)
+            plan = planned(data, folder / f"run-{number}", look=True)
             ours, settled, prepared = run_rate(plan)
             jobs = _jobs(folder / f"run-{number}", data)
             start = time.perf_counter()
@@ -292,7 +292,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=6418)
     parser.add_argument("--pictures", action="store_true")
     parser.add_argument("--rounds", type=int, default=5, help="with pictures: runs and bare pools")
-    parser.add_argument("--workers", type=int, default=2, help="processes of either side")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=min(8, available_cpus()),  # As a run has.
+        help="processes of the other side",
+    )
     return parser.parse_args()
 
 

@@ -397,8 +397,8 @@ def test_a_method_of_another_package_judges_episodes(tmp_path: Path) -> None:
     install("A benchmark of episodes", tmp_path)
     example = install("A method", tmp_path)
     (tmp_path / "judge.jsonl").write_text('{"default": true, "text": "It is lit.\\nYES"}')
-    judge = "looks-done=scripted:judge.jsonl"
-    example.run("run", "-m", "random", "-b", "lamps", "--judge", judge, "-o", "run")
+    example.run("run", "-m", "random", "-b", "lamps", "-o", "run")
+    example.run("run", "-m", "scripted:judge.jsonl", "-b", "judgment:looks-done:run")
     (path,) = (tmp_path / "run/judgments").iterdir()
     calls = [json.loads(line) for line in (path / "calls.jsonl").read_text("utf-8").splitlines()]
     sent = [call["messages"][-1]["parts"][-1] for call in calls]

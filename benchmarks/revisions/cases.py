@@ -19,7 +19,7 @@ CHROMIUM = any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome
 """Without it there are no cases of live pages."""
 
 DATA = "-b sample --split dev --limit 2"
-QUIET = "--progress off --yes --workers 1"
+QUIET = "--progress off --yes"
 RANKED = (
     *("seeact-choice", "seeact-annotation", "mindact-choice", "mindact-generate", "classify"),
     "seq2seq",
@@ -181,7 +181,7 @@ def _runs() -> dict[str, tuple[str, ...]]:
             ),
             "shards": tuple(run(f"{openai} --shard {number}/2 --limit 3") for number in (1, 2)),
             "snapshot": (
-                f"data snapshot {DATA} --workers 1 -k 10 -o snapshot.parquet",
+                f"data snapshot {DATA} -k 10 -o snapshot.parquet",
                 run("-m lexical", "-b snapshot --data snapshot.parquet"),
                 run(openai, "-b snapshot --data snapshot.parquet"),
             ),
@@ -232,7 +232,6 @@ READS: Cases = {
         "--protocol-option value_style=seeact --json",
         "score ../openai-mindact-choice/runs/* --benchmark-option none_zeroes_operation=yes --json",
         "score ../openai-coordinates/runs/* --benchmark-option point_rule=smallest --json",
-        "score ../openai-coordinates/runs/* --as seeclick --json",
         "score ../openai-repeats/runs/* --benchmark-option exclude_status=parse_error --json",
     ),
     "score-predictions": (

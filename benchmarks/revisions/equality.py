@@ -137,7 +137,7 @@ def numbers_in(document: Any) -> Iterator[str]:
 
 
 def run_values(run: Path, ignored: frozenset[str] = frozenset()) -> Values:
-    """A run directory: manifest, summary, calls and steps by id, columns of the parquet file."""
+    """A run directory: manifest, summary, calls and steps by id."""
     manifest = json.loads((run / "manifest.json").read_text("utf-8"))
     if run.parent.name == "judgments":  # of lines with the times of the judged run
         ignored |= {"units_sha256", "digests"}
@@ -154,8 +154,6 @@ def run_values(run: Path, ignored: frozenset[str] = frozenset()) -> Values:
     }
     if (run / "summary.json").exists():
         values["summary"] = summary_values(run, ignored)
-    if (run / "steps.parquet").exists():
-        values["parquet"] = parquet_values(run / "steps.parquet", ignored)
     return values
 
 

@@ -142,7 +142,6 @@ def copied(source: Path, target: Path) -> None:
 def shorten(run: Path, kept: float) -> None:
     """Keep a part of the steps, their calls and two more, and half a line of each journal."""
     (run / "summary.json").unlink()
-    (run / "steps.parquet").unlink()
     steps, calls = (
         (run / name).read_bytes().splitlines(keepends=True)
         for name in ("steps.jsonl", "calls.jsonl")

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from adapters.options import alternatives, is_path
-from harness.session.observers import OBSERVERS
 from harness.settings import SETTINGS, Setting
 
 TYPES = Path(__file__).resolve().parents[2] / "harness" / "session" / "run_options.py"
@@ -57,7 +56,7 @@ def python_name(setting: Setting) -> str:
 
 def python_type(setting: Setting) -> str:
     """Return the type of what a Python caller may give, as it is written."""
-    if setting.name in OBSERVERS.names():
+    if setting.name == "track":
         return "object | Sequence[object]"
     members: list[str] = []
     for member in alternatives(setting.type):

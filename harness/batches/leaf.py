@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +16,6 @@ from harness.errors import UserError
 from harness.planning.estimated_calls import EstimatedCall
 from harness.planning.model import options_of
 from harness.planning.plan import Plan
-from harness.planning.tier_table import Traffic, Wave
 from harness.printing import say
 from harness.runs import open_run
 from harness.settings import Settings
@@ -55,33 +53,6 @@ def heading(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
     if waves > MANY_WAVES:
         line += f"; warning: more than {MANY_WAVES}, each of which waits for the one before"
     return line
-
-
-def estimate(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> list[str]:
-    """Describe the batches of a run. Raises as `planned`."""
-    limits = planned(plan).limits
-    ratio = traffic.bytes_per_pixel(plan.settings.workers)
-    sizes = [wave.text_bytes + ratio * wave.pixels for wave in waves]
-    queued = plan.settings.queue_tokens or limits.queued_tokens
-    number = 0
-    for wave, size in zip(waves, sizes, strict=True):
-        parts = [wave.calls / limits.requests, size / limits.bytes]
-        parts += [2 * wave.prompt / queued] if queued else []
-        number = max(number, math.ceil(max(parts)))
-    most = max(wave.prompt for wave in waves)
-    seen, tokens = len(traffic.pictures), "queued tokens" if queued else "tokens"
-    by = f" (by the first {counted(seen, 'picture')})" if seen else ""
-    lines = [
-        f"batch:     {counted(len(waves), 'wave')}, up to {WAVE_HOURS} h a wave; at most "
-        f"{max(wave.calls for wave in waves):,.0f} requests, {max(sizes) / 1e6:,.1f} MB{by} "
-        f"and {most:,.0f} {tokens} a wave, in {counted(number, 'batch', 'batches')}"
-    ]
-    if queued and most > queued:
-        lines.append(
-            f"{'':<10} the provider lets {queued:,} tokens wait at a time (queue_tokens): a "
-            f"wave is sent in {math.ceil(most / queued)} parts, one after the other"
-        )
-    return lines
 
 
 @click.command()

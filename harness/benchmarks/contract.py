@@ -58,7 +58,6 @@ class Benchmark(ABC):
             that they answer, too. By default an `ItemView` of the detail's `asked`.
         Detail: the type of the details of units on their lines, a dataclass that JSON can hold; by
             default that of the kind, if the kind ships, else JSON values.
-        after: judging protocols that `--judge` has judge each finished unit.
         protocol: its default protocol.
         Options: the dataclass of its options (`--benchmark-option`).
         name: its name in the registry, and in every row and run.
@@ -99,7 +98,6 @@ class Benchmark(ABC):
     Detail: ClassVar[Any] = None
     pictures: ClassVar[bool] = False
     whole_pictures: ClassVar[bool] = False
-    after: ClassVar[tuple[str, ...]] = ()
     Options: ClassVar[type[Options]] = Options
     explained: ClassVar[Mapping[str, str]] = {}
     home: ClassVar[Path | None] = None

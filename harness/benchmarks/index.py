@@ -299,6 +299,6 @@ def _notices(doubled: Mapping[str, int], largest: tuple[int, str]) -> list[str]:
     if size > _LARGE_GROUP:
         notices.append(
             f"{name} has row groups of up to {size // 1_000_000} MB; reading them may take more "
-            "than 1 GB of memory; `vlm-eval data repack` writes a copy with smaller ones"
+            "than 1 GB of memory"
         )
     return notices

@@ -60,7 +60,7 @@ def run(dry_run: bool, status: bool, as_json: str | None, details: bool, **_: An
       vlm-eval --model gpt-5.4 --limit 20 --max-cost 5
       vlm-eval --model lexical --benchmark sample --protocol coordinates
 
-    Exit codes: 0 done, 1 ended early or with steps or judgements left, 2 bad input, 3 waiting for
+    Exit codes: 0 done, 1 ended early or with steps left, 2 bad input, 3 waiting for
     batches of a provider, 130 interrupted.
     """
     import asyncio
@@ -142,11 +142,11 @@ def conclude(
 
     if done.waiting and done.stopped is None:
         display.say(done.how_to_go_on("Run the same line again"))
-        return _followed(done, display)
+        return done.exit_code
     run, source = open_run(done.directory), plan.source
     if done.without_answers and not any(one.asked and one.settled for one in done.records):
         display.say(done.how_to_go_on("Run the same line again"))
-        return _followed(done, display)
+        return done.exit_code
     if isinstance(console, str):
         from harness.session.as_json import result_json
 
@@ -177,13 +177,6 @@ def conclude(
         display.say(f"complete: {done.directory}")
     else:
         display.say(done.how_to_go_on("Run the same line again"))
-    return _followed(done, display)
-
-
-def _followed(done: Finished, display: Display) -> int:
-    """Print how the sessions that belong to a run ended. Returns the exit code of all."""
-    for one in done.followed:
-        display.say(one.line)
     return done.exit_code
 
 

@@ -43,16 +43,8 @@ class _Score(SettingsCommand):
     help="Score this file of predictions, one JSON object per line (see above), instead of a run.",
 )
 @setting_options([*DATA, *SCORING, READING])
-@click.option(
-    "--as",
-    "rules_of",
-    type=click.Choice(["seeclick"]),
-    help="Score under the rules of a published evaluation and show its numbers, too.",
-)
 @json_option("; full: the whole summary")
-def score(
-    run: Path | None, predictions: Path | None, as_json: str | None, rules_of: str | None, **_: Any
-) -> int:
+def score(run: Path | None, predictions: Path | None, as_json: str | None, **_: Any) -> int:
     """Score the stored replies of RUN again, or the predictions in a file.
 
     A run is scored under its own rules unless others are given; --predictions are scored against
@@ -85,16 +77,7 @@ def score(
         for name in DATA:
             if name in changes and name != "benchmark_option":
                 raise UserError(f"{written(name)} selects rows of a benchmark; a run has its own")
-        if rules_of is not None:
-            if changes:
-                wrong = written(next(iter(changes)))
-                raise UserError(f"--as {rules_of} has its own rules: leave out {wrong}")
-            from harness.session.predictions import show_as_seeclick
-
-            return show_as_seeclick(run, console, as_json=as_json is not None)
         return rescore_run(run, changes, console, as_json=as_json)
-    if rules_of is not None:
-        raise UserError(f"--as {rules_of} needs a run, whose steps know their page's size")
     for key, _ in settings.protocol_option:
         if key != "value_style":
             option = written(key, "protocol")

@@ -54,7 +54,7 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
         "note": TEST_DATA_NOTE,
     }
     with asyncio.Runner() as runner:
-        store = PictureStore(plan.settings.workers)
+        store = PictureStore()
         try:
             rows = _rows(plan, protocol, store, runner)
             return write_snapshot(path, rows, settings, overwrite=overwrite)
@@ -125,7 +125,7 @@ def _plain(message: Message, urls: dict[Picture, str]) -> dict[str, object]:
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Parquet file.")
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 @setting_options(
-    ["model", *MESSAGES, "workers"],
+    ["model", *MESSAGES],
     model={"help": "Size pictures for this model. Default: by the image policy alone."},
 )
 def snapshot(out: Path, overwrite: bool, model: str, **_: Any) -> int:

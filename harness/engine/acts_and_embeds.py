@@ -72,13 +72,9 @@ class EmbedLane(OpenLane[EmbedRequest, Embedded]):
         return EmbedRequest(("ready",), PREFLIGHT, PREFLIGHT)
 
     async def _send(self, request: EmbedRequest) -> Embedded:
-        return await self.embed(request.texts)
-
-    async def embed(self, texts: Sequence[str]) -> Embedded:
-        """Embed texts at once, without a slot. Raises `Fault`, `Fatal`."""
-        embedded = await self._in_time(self._embedder.embed(texts))
+        embedded = await self._in_time(self._embedder.embed(request.texts))
         try:
-            return checked_vectors(embedded, len(texts), self.info.dimensions)
+            return checked_vectors(embedded, len(request.texts), self.info.dimensions)
         except ValueError as error:
             raise Fatal(
                 f"the embedder {self.info.name} returned vectors that a run cannot record: {error}"
@@ -154,16 +150,6 @@ class Embedding:
             if self._cache is not None and kept_as and not made.record.from_cache:
                 self._cache.put(kept_as, vector)
 
-    async def kept(self, pending: Pending, key: str) -> Embedded | None:
-        """Return the vectors of a call if no server has to be asked for one."""
-        lane, texts = self._lane(pending), _texts(pending)
-        if lane.info.weights_known and not lane.info.billed and not lane.info.runs_here:
-            return await lane.embed(texts)
-        found = await self._found(lane, texts, reuses=True)
-        if all(text in found for text in texts):
-            return Embedded(tuple(found[text] for text in texts))
-        return None
-
     async def _on_record(self, key: str, texts: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of an equal call of this run, by text; {} if there is none."""
         equal = await self._log.equal(key)
@@ -174,16 +160,14 @@ class Embedding:
         assert isinstance(embedded, Embedded)
         return dict(zip(texts, embedded.vectors, strict=True))
 
-    async def _found(
-        self, lane: EmbedLane, texts: Sequence[str], *, reuses: bool = False
-    ) -> dict[str, Vector]:
+    async def _found(self, lane: EmbedLane, texts: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors by text that this run has, and others whose vectors it may take."""
         found: dict[str, Vector] = {}
         for text in dict.fromkeys(texts):
             key = text_key(lane.info, text)
             if key in self._of_this_run:
                 found[text] = from_bytes(self._of_this_run[key])
-            elif self._cache is not None and (reuses or lane.answerer.reuses):
+            elif self._cache is not None and lane.answerer.reuses:
                 kept_as = lane.answerer.kept_as(key)
                 vector = await self._cache.get(kept_as) if kept_as else None
                 if vector is not None:

@@ -108,13 +108,6 @@ class Asking:
         if key := answerer.kept_as(made.record.request, reply.model):
             self.cache.keep(key, reply)
 
-    async def kept(self, pending: Pending, key: str) -> KeptReply | None:
-        """Return the reply of another run to this call; None if none is kept of who answers now."""
-        if self.cache is None:
-            return None
-        name = self._lane(pending.dialogue, _ask(pending)).answerer.kept_as(key)
-        return await self.cache.get(name) if name else None
-
     async def _answer(
         self, pending: Pending, lane: AskLane, request: Request, key: str
     ) -> tuple[KeptReply | None, Answered[Reply]]:
@@ -125,8 +118,10 @@ class Asking:
         is_greedy = lane.info.greedy(request.generation)  # Otherwise no two keys are equal.
         if is_greedy and (equal := await self.log.equal(key)) is not None:
             kept = KeptReply(equal.reply, equal.reused_from)
-        elif lane.answerer.reuses:
-            kept = await self.kept(pending, key)
+        elif self.cache is not None and lane.answerer.reuses:
+            # Of those who answer now, as far as that is known.
+            name = lane.answerer.kept_as(key)
+            kept = await self.cache.get(name) if name else None
         if kept is not None:
             return kept, Answered(kept.reply, 0, 0.0)
         lane.prepare_pictures(request.conversation)

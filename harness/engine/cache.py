@@ -90,14 +90,6 @@ class Cache(Generic[T]):
             self._warn_once()
             return None
 
-    async def has(self, beginning: str) -> bool:
-        """Return whether there is a saved key that begins so."""
-        loop = asyncio.get_running_loop()
-        where, end = "key >= ? and key < ?", f"{beginning}\U0010ffff"
-        row = await loop.run_in_executor(self._thread, self._row, "1", where, beginning, end)
-        self._warn_once()
-        return row is not None
-
     def put(self, key: str, value: T) -> None:
         """Keep a value. Returns before it is saved."""
         if self._broken is not None:
@@ -149,19 +141,15 @@ class Cache(Generic[T]):
             )
         return self._database
 
-    def _row(self, what: str, where: str, *values: str) -> Any:
-        """Return a row of the table, None if there is none or the cache is given up."""
+    def _load(self, key: str) -> bytes | None:
         if self._broken is not None:
             return None
-        query = f"select {what} from {self._table} where {where} limit 1"
+        query = f"select {self._entry}, checksum from {self._table} where key = ?"
         try:
-            return self._connect().execute(query, values).fetchone()
+            row = self._connect().execute(query, (key,)).fetchone()
         except (sqlite3.Error, OSError) as error:
             self._broken = str(error)
             return None
-
-    def _load(self, key: str) -> bytes | None:
-        row = self._row(f"{self._entry}, checksum", "key = ?", key)
         if row is None:
             return None
         data, checksum = row

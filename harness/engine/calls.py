@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from harness.dialogue import Act, Ask, Asks, Call, Embed, Replies, Result
 from harness.engine.asks import Asking
-from harness.engine.dialogues import CallLog, KeptReply, MadeCall, OpenDialogue, Pending
+from harness.engine.dialogues import CallLog, MadeCall, OpenDialogue, Pending
 from harness.engine.lanes import AnyLane
 from harness.engine.limits import EnginePolicy
 from harness.engine.observer import Observer
@@ -30,7 +30,6 @@ from harness.engine.stopping import (
 from harness.runs import CallRecord, call_id, result_of, shared_unit
 
 if TYPE_CHECKING:
-    from adapters.embedding import Embedded
     from harness.engine.acts_and_embeds import Embedding, VectorCache
     from harness.engine.cache import ReplyCache
 
@@ -235,15 +234,6 @@ class Calls:
             return Pending(dialogue, call, digest, name, parent, 0, job.unit_id, tokens)
         name = call_id(job.unit_id, job.repeat, call.name, dialogue.trial)
         return Pending(dialogue, call, digest, name, job.unit_id, dialogue.trial, "", tokens)
-
-    async def kept(self, pending: Pending) -> KeptReply | Embedded | None:
-        """Return the reply or the vectors that other runs have kept for an ask or embed, if any."""
-        maker = self._asking if isinstance(pending.call, Ask) else self._embedding
-        return await maker.kept(pending, maker.key(pending))
-
-    def reuses(self, call: Ask | Embed) -> bool:
-        """Return True if the reply of another run may answer a call."""
-        return self._lanes[call.role].answerer.reuses
 
     @cached_property
     def _embedding(self) -> Embedding:

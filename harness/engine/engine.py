@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,7 +79,7 @@ class Engine:
         session = EngineState(
             policy, pictures, prepare, self._budget, self._observer, self._halt, reuse
         )
-        self._log, self._cache = log, cache
+        self._log = log
         self._main = model.opened("", session)
         # Enough open dialogues that calls never run out, but bounded.
         limits = (policy.open_dialogues, self._main.info.open_dialogues)
@@ -148,13 +147,6 @@ class Engine:
         """Have servers list the models that they serve, and keep what they say."""
         for lane in self._each_lane:
             self._log.note_answerer(lane.role, await lane.answerer.look())
-
-    async def left_aside(self, jobs: AsyncIterable[Job]) -> Counter[str]:
-        """Count the calls whose replies other runs have kept and this one may not reuse, by run."""
-        from harness.engine.rehearsal import left_aside
-
-        lanes, usual = self._each_lane, self._main.generation
-        return await left_aside(jobs, self._calls, lanes, self._cache, usual)
 
     async def preflight(self, picture: Picture | None) -> Reply:
         """Ask the model for one word, to find out early what would end the run anyway.

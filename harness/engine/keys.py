@@ -88,13 +88,7 @@ class Answerer:
         if self._info.weights_known:
             return key
         name = name or self.name
-        return f"{self._mark(name)}-{key}" if name else ""
-
-    @property
-    def mark(self) -> str:
-        """The beginning of the keys of replies that this model has given; "" if there is none."""
-        return self._mark(self.name) if self.name and not self._info.weights_known else ""
-
-    def _mark(self, name: str) -> str:
+        if not name:
+            return ""
         facts = {"model": model_key(self._info), "name": name, "listed": dict(self.listed)}
-        return hashlib.sha256(canonical_json(facts).encode()).hexdigest()[:32]
+        return f"{hashlib.sha256(canonical_json(facts).encode()).hexdigest()[:32]}-{key}"

@@ -153,7 +153,6 @@ class OpenLane(Generic[P, A]):
             ),
             session.budget,
             session.halt,
-            session.observer.held,
         )
         self._retry = policy.retry
         self._failures = FailuresInARow("calls", policy.failures_in_a_row, session.halt)

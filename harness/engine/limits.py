@@ -292,14 +292,8 @@ class RateLimit:
         step = 1 / self._width if self._overloaded else 1.0
         self._width = min(float(self.ceiling), self._width + step)
 
-    def failed(
-        self, ticket: int, kind: FaultKind, retry_after_s: float | None, now: float
-    ) -> float:
-        """Narrow the limit after an overload; a wait that the server asks for holds all calls.
-
-        Returns the seconds for which it does.
-        """
-        held_s = 0.0
+    def failed(self, ticket: int, kind: FaultKind, retry_after_s: float | None, now: float) -> None:
+        """Narrow the limit after an overload; a wait that the server asks for holds all calls."""
         if kind == "rate_limit" and retry_after_s:
             held_s = min(retry_after_s, self.longest_hold_s)
             self.resumes_at = max(self.resumes_at, now + held_s)
@@ -307,4 +301,3 @@ class RateLimit:
             self._overloaded = True
             self._width = max(1.0, self._width / 2)
             self._halved_at = self._sent
-        return held_s

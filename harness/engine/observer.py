@@ -88,12 +88,6 @@ class Observer:
         `error` says in short what went wrong; some of it may be a server's words.
         """
 
-    def held(self, wait_s: float, error: str) -> None:
-        """Called when a server asked for a wait: no call to its model is sent for `wait_s` seconds.
-
-        `error` says in short how it asked.
-        """
-
     def settled(self, outcome: Outcome) -> None:
         """Called when a dialogue is over."""
 

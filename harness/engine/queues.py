@@ -47,7 +47,6 @@ class CallQueue(Generic[Q, A]):
     """Sends calls as rate limit and budget allow.
 
     Each call in flight takes a slot. A free slot goes to the dialogue that was opened first.
-    `held` is told for how many seconds a server has all calls wait, and why.
     """
 
     def __init__(
@@ -57,10 +56,8 @@ class CallQueue(Generic[Q, A]):
         rate_limit: RateLimit,
         budget: Budget,
         halt: Halt,
-        held: Callable[[float, str], None],
     ) -> None:
         self._send = send
-        self._held = held
         self._pricing = pricing
         self._rate_limit = rate_limit
         self._budget = budget
@@ -102,9 +99,7 @@ class CallQueue(Generic[Q, A]):
             sent = True
         except Fault as fault:
             now = asyncio.get_running_loop().time()
-            held_s = self._rate_limit.failed(ticket, fault.kind, fault.retry_after_s, now)
-            if held_s:
-                self._held(held_s, fault.in_short)
+            self._rate_limit.failed(ticket, fault.kind, fault.retry_after_s, now)
             self._settle(upper, 0.0 if is_free(fault) else None)
             self._halt.check()
             raise

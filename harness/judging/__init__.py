@@ -1,4 +1,4 @@
-"""Judging finished units: other models are asked about what an agent did, after it has ended.
+"""Judging finished runs: other models are asked about what an agent did.
 
 A judgement is a separate run, whose units are trajectories, in `RUN/judgments/NAME/`.
 """

@@ -1,14 +1,12 @@
 """The units of a run as the data of a judgement (`judgment:METHOD:RUN`).
 
-METHOD is a judging protocol, RUN the directory of a run. A complete run is judged from its lines;
-while a run goes, units arrive as they end (`FinishedUnits`). Each trajectory is read when its turn
-comes.
+METHOD is a judging protocol, RUN the directory of a complete run. Each trajectory is read when its
+turn comes.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +16,16 @@ from harness.benchmarks.contract import illustrated
 from harness.benchmarks.shows import Ready, Shows
 from harness.errors import DataError, RunError, UserError
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
-from harness.judging.trajectory import Recorded, TrajectoryDetail, TrajectoryView, trajectory_id
+from harness.judging.trajectory import (
+    TrajectoryDetail,
+    TrajectoryView,
+    digest_of,
+    identity_of,
+    read_trajectory,
+    trajectory_id,
+)
 from harness.protocols import open_protocol
-from harness.runs import Unit, open_run
+from harness.runs import Run, Unit, open_run
 from parsers import Declaration, Measure, Prediction
 from parsers.declaration import Level
 from parsers.records import Scores
@@ -31,45 +36,6 @@ NO_ANSWER, NO_PICTURE = "no_answer", "no_picture"
 """Why a unit is not judged: nothing was answered, or a judge that needs pictures has none."""
 FOLDER = "judgments"
 """Where the judgements of a run lie in its directory."""
-
-
-class FinishedUnits:
-    """The units of a run that goes on: all of them, and those that have ended so far."""
-
-    def __init__(self, units: Sequence[Unit[Any]]) -> None:
-        self.units = tuple(units)
-        self._ended: list[Unit[Any]] = []
-        self._over = False
-        self._changed = threading.Condition()
-
-    def add(self, unit: Unit[Any]) -> None:
-        """Hand on a unit that has ended."""
-        with self._changed:
-            self._ended.append(unit)
-            self._changed.notify_all()
-
-    def close(self) -> None:
-        """Say that no further unit ends in this session."""
-        with self._changed:
-            self._over = True
-            self._changed.notify_all()
-
-    def __iter__(self) -> Iterator[Unit[Any]]:
-        """Wait for units and yield each as it ends, until the session is over."""
-        place = 0
-        while True:
-            with self._changed:
-                while len(self._ended) == place and not self._over:
-                    self._changed.wait()
-                if len(self._ended) == place:
-                    return
-                unit = self._ended[place]
-            place += 1
-            yield unit
-
-
-FEEDS: dict[Path, FinishedUnits] = {}
-"""Runs that go on in this process and are judged, by their absolute directory."""
 
 
 @dataclass(frozen=True)
@@ -94,19 +60,20 @@ class Judgment(Benchmark):
         if not self.method:
             raise DataError(f"which run, and by which method? Write {NAME}:METHOD:RUN")
         try:
-            recorded = Recorded(self.run)
-            units = all_units(self.run)
+            run = open_run(self.run)
+            if run.manifest.declaration.kind == TRAJECTORY:
+                raise DataError(f"{self.run} is a judgement; name the run that it judges")
+            if not run.complete:
+                raise DataError(f"{self.run} is not finished: go on with it first")
+            ended = {trajectory_id(unit): unit for unit in run.records()}
         except RunError as error:
             raise DataError(str(error)) from error
-        if recorded.manifest.declaration.kind == TRAJECTORY:
-            raise DataError(f"{self.run} is a judgement; name the run that it judges")
-        ended = {trajectory_id(unit): unit for unit in units}
 
         def pictures(unit: Unit[Any]) -> tuple[bytes, ...]:
-            return recorded.trajectory(ended[unit.unit_id])[1]
+            return read_trajectory(run, ended[unit.unit_id])[1]
 
-        items = Items.of(map(self.trajectory, units), splits=splits, pictures=pictures)
-        return replace(items, origin={"origin": "run"}, digest=recorded.identity)
+        items = Items.of(map(self.trajectory, ended.values()), splits=splits, pictures=pictures)
+        return replace(items, origin={"origin": "run"}, digest=identity_of(run))
 
     def trajectory(self, unit: Unit[Any]) -> Unit[TrajectoryDetail]:
         """Return the unit of a judgement for a unit and repeat, without what was done."""
@@ -133,42 +100,32 @@ class Judgment(Benchmark):
     def check(self, units: Dataset[Any], shows: Shows) -> None:
         """Raise `UserError` if the run changed after some of it was judged."""
         path = Path(shows.settings.out or "")
-        if self.run.absolute() in FEEDS or not (path / "manifest.json").exists():
+        if not (path / "manifest.json").exists():
             return
         known = {unit.unit_id: unit.digests.get("unit") for unit in open_run(path).records()}
-        recorded = Recorded(self.run)
         for unit in open_run(self.run).records():
             before = known.get(trajectory_id(unit))
-            if before is not None and before != recorded.digest(unit):
+            if before is not None and before != digest_of(unit):
                 raise UserError(
                     f"{self.run} changed after it was judged (the first is {trajectory_id(unit)}): "
                     "judge it again under another name, with --out"
                 )
 
     def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Ready[Any]]:
-        """Prepare the units that ended, in the order that they did.
+        """Prepare the units. Raises `UserError` for one whose calls cannot be read."""
+        run, left = open_run(self.run), {unit.unit_id: unit for unit in part.entries}
+        for ended in run.records():
+            if (unit := left.get(trajectory_id(ended))) is not None:
+                yield self._about(unit, ended, run, shows)
 
-        Raises `UserError` for one whose calls cannot be read.
-        """
-        recorded, left = Recorded(self.run), {unit.unit_id: unit for unit in part.entries}
-        for ended in ended_units(self.run):
-            unit = left.get(trajectory_id(ended))
-            if unit is not None and ended.settled:
-                del left[unit.unit_id]
-                yield self._about(unit, ended, recorded, shows)
-            if not left:
-                return
-
-    def _about(
-        self, unit: Unit[Any], ended: Unit[Any], recorded: Recorded, shows: Shows
-    ) -> Ready[Any]:
-        unit = replace(unit, digests={"unit": recorded.digest(ended)})
+    def _about(self, unit: Unit[Any], ended: Unit[Any], run: Run, shows: Shows) -> Ready[Any]:
+        unit = replace(unit, digests={"unit": digest_of(ended)})
         if ended.invalid is not None or ended.prediction is None:
             return self.recall(replace(unit, invalid=ended.invalid or NO_ANSWER))
         try:
-            trajectory, pictures = recorded.trajectory(ended)
+            trajectory, pictures = read_trajectory(run, ended)
         except RunError as error:
-            raise UserError(f"{recorded.path}: {unit.unit_id} cannot be judged: {error}") from error
+            raise UserError(f"{self.run}: {unit.unit_id} cannot be judged: {error}") from error
         unit = unit.with_detail(TrajectoryDetail(trajectory), goal=trajectory.goal)
         if shows.protocol.needs.sees and not pictures:
             return self.recall(replace(unit, invalid=NO_PICTURE))
@@ -211,7 +168,7 @@ def judgment(argument: str = "") -> Judgment:
 def _declared(protocol: JudgingProtocol, run: Path) -> Declaration:
     """Return the measures of the method, with the levels and groups of the run."""
     try:
-        known = Recorded(run).manifest.declaration
+        known = open_run(run).manifest.declaration
     except RunError:  # It was moved or deleted; its judgements have their declaration on record.
         return Declaration(protocol.measures, (Level("task"),), **_WORDS)
     return Declaration(
@@ -222,18 +179,3 @@ def _declared(protocol: JudgingProtocol, run: Path) -> Declaration:
         shared=known.shared,
         **_WORDS,
     )
-
-
-def all_units(path: Path) -> Collection[Unit[Any]]:
-    """Return all units of a run, ended or not. Raises `RunError` for one that did not end."""
-    if feed := FEEDS.get(path.absolute()):
-        return feed.units
-    run = open_run(path)
-    if not run.complete:
-        raise RunError(f"{path} is not finished: go on with it first, or judge it while it runs")
-    return run.records()
-
-
-def ended_units(path: Path) -> Iterator[Unit[Any]]:
-    """Yield the units of a run that ended, those of a run that goes on as they end."""
-    yield from FEEDS.get(path.absolute()) or open_run(path).records()

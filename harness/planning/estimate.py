@@ -32,7 +32,6 @@ from harness.planning.estimated_calls import (
 )
 from harness.planning.plan import Plan
 from harness.planning.pricing import DEAREST_PICTURE, text_tokens
-from harness.planning.tier_table import Traffic, table_lines
 
 
 def _cases() -> dict[str, Case]:
@@ -61,7 +60,6 @@ class CostEstimate:
     too_long: prompts over the model's context.
     cases: by the names in `CASES`; the highest cost includes the preflight calls.
     roles: the parts of the other models that the protocol asks.
-    traffic: what is sent to that model, for its tiers.
     """
 
     steps: int = 0
@@ -76,7 +74,6 @@ class CostEstimate:
     too_long: int = 0
     cases: dict[str, Case] = field(default_factory=_cases)
     roles: dict[str, RoleEstimate] = field(default_factory=dict)
-    traffic: Traffic = field(default_factory=Traffic)
 
 
 def estimate(plan: Plan) -> CostEstimate:
@@ -131,9 +128,6 @@ def _count(
         if not role:
             of_role = RoleEstimate(*calls_about(plan.source, question.view.count, plan.shows))
         _add_cases(of_role, made)
-        if not role:
-            wanted = (of_role.calls_at_least + of_role.calls_at_most) / 2
-            result.traffic.add(made, wanted, question.sources)
         result.calls_at_least += of_role.calls_at_least
         result.calls_at_most += of_role.calls_at_most
         for name, case in of_role.cases.items():
@@ -220,7 +214,7 @@ def lines(result: CostEstimate, plan: Plan) -> list[str]:
     )
     if result.too_long:
         text.append(f"{result.too_long} prompts exceed the model's context and will not be sent")
-    return [*text, *table_lines(plan, result.traffic)]
+    return text
 
 
 def _money(cost: float | None, plan: Plan, before: str = "") -> str:

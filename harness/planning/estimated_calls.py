@@ -56,8 +56,6 @@ class EstimatedCall:
     cases: what it takes in each case.
     turn: which turn of its dialogue it belongs to, from 0; calls of one turn are asked side by
         side. Turns that are on record do not count.
-    prefix: tokens of the earlier conversation that it goes on from, which a prompt cache may have;
-        0 where it begins one.
     """
 
     call: Ask | Embed
@@ -65,7 +63,6 @@ class EstimatedCall:
     info: ModelInfo
     cases: Mapping[str, Case]
     turn: int = 0
-    prefix: int = 0
 
     @property
     def role(self) -> str:
@@ -81,7 +78,6 @@ def estimated_calls(plan: Plan, question: Ready[Any]) -> list[EstimatedCall]:
     """Hold a dialogue with empty replies and return its calls."""
     # Tokens of the replies in a conversation, by its id(). It is kept so that the id stays its own.
     reply_tokens: dict[int, tuple[Conversation, tuple[int, ...]]] = {}
-    prefixes: dict[int, int] = {}
     calls: list[EstimatedCall] = []
     turns = 0
 
@@ -104,9 +100,7 @@ def estimated_calls(plan: Plan, question: Ready[Any]) -> list[EstimatedCall]:
             ),
             "high": _at_most(model.sheet, model.info, most + high, limit, model.tiers, is_free),
         }
-        prefix = prefixes.get(id(ask.conversation.earlier), 0)
-        prefixes[id(ask.conversation)] = cases["expected"].input
-        calls.append(EstimatedCall(ask, prompt, model.info, cases, turns - 1, prefix))
+        calls.append(EstimatedCall(ask, prompt, model.info, cases, turns - 1))
         reply_tokens[id(ask.conversation)] = (
             ask.conversation,
             (low, mean + expected, high + model.upper_reply(limit)),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from adapters import (
     Adapter,
     AdapterInfo,
-    AdapterSpec,
     Fatal,
     PictureSource,
     Reply,
@@ -26,13 +26,11 @@ from adapters.prices import PriceSheet
 from harness.benchmarks import Benchmark
 from harness.engine import Lane, Pricing
 from harness.errors import UserError, WithoutEffect, from_leaf
-from harness.planning.check import check_hosted
 from harness.planning.pricing import (
     UPPER_TEXT,
     Tariff,
     check_tiers,
     may_spend,
-    prices_of,
     tokens_of,
 )
 from harness.policies import POLICIES, Policy, answers, policies_for, policy_named
@@ -42,6 +40,9 @@ from harness.settings import FIELDS, SETTINGS, Settings, written
 if TYPE_CHECKING:
     from harness.policies.as_model import PolicyAdapter
 
+SERVED = "serve"
+"""Recorded in place of the address of a server that is started for the run, which differs between
+sessions."""
 THINKING = 8192
 """The limit of a model that thinks: enough for most thoughts about one page."""
 Limits = tuple[int, ...]
@@ -121,6 +122,11 @@ class Model:
         return round(limit * self.info.text_factor * UPPER_TEXT)
 
 
+def prices_of(settings: Settings) -> PriceSheet:
+    """The prices that hold in a run. Raises `Fatal` for a file that cannot be read."""
+    return PriceSheet.read(Path(settings.prices)) if settings.prices else PriceSheet()
+
+
 def open_policy(
     settings: Settings, own: Policy | None, protocol: AskingProtocol, source: Benchmark
 ) -> Model:
@@ -153,40 +159,37 @@ def open_policy(
         space=source.declared.actions,
         identified=own is not None or ":" in settings.model,
     )
-    return Model(adapter, adapter, prices_of(settings.prices))
+    return Model(adapter, adapter, prices_of(settings))
 
 
-def open_model(
-    settings: Settings,
-    adapter: Adapter | None = None,
-    wrapper: Wrapper | None = None,
-    *,
-    asks: bool = True,
-) -> Model:
+def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool = True) -> Model:
     """The model named in the settings: what it declares, and how to load it.
 
     No key is needed until it is loaded, nor with `asks` false at all. `adapter` is the caller's
-    own, used instead and recorded by its `info`; `wrapper` is what is put around it. Raises
-    `UserError` for an unknown name and for tiers that the model is not sold on, `Fatal` for what
-    the adapter refuses (an unknown option, an unreadable checkpoint).
+    own, used instead and recorded by its `info`. Raises `UserError` for an unknown name and for
+    tiers that the model is not sold on, `Fatal` for what the adapter refuses (an unknown option, an
+    unreadable checkpoint).
     """
-    sheet = prices_of(settings.prices)
+    sheet = prices_of(settings)
     if adapter is None:
-        model = _named(settings, sheet, wrapper, asks)
+        model = _named(settings, sheet, asks)
     else:
         model = Model(adapter, None, sheet, is_borrowed=True, tiers=settings.tier)
     check_tiers(model.tiers, model.info, sheet)
     return model
 
 
-def _named(settings: Settings, sheet: PriceSheet, wrapper: Wrapper | None, asks: bool) -> Model:
+def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
+    served = None
+    if settings.with_server or settings.base_url == SERVED:
+        served = from_leaf("harness.serve.adapter:Served")(settings)
+        settings = replace(settings, base_url=SERVED)
     options = options_of(settings)
     try:
         known = resolve(settings.model, base_url=settings.base_url)
         here = known.runs_here
-        check_hosted(settings, here=here)
-        if wrapper is not None:
-            options = wrapper.options(known, options)
+        if served is not None:
+            options = served.options(known, options)
         # The key of a hosted model is looked up when it is loaded.
         found = described(known, options, loads=asks and here)
     except UnknownName as error:
@@ -196,43 +199,17 @@ def _named(settings: Settings, sheet: PriceSheet, wrapper: Wrapper | None, asks:
             raise WithoutEffect(error.option, str(error)) from error
         raise WithoutEffect("adapter_option", str(error), error.option) from error
     info = found.info
-    if wrapper is not None:
+    if served is not None:
         # It is started for the run, and so the user's own.
         info = replace(info, assumed_free=False)
     return Model(
         Unasked(info),
         None,
         sheet,
-        found.load if wrapper is None else lambda: wrapper.around(found.load()),
+        found.load if served is None else lambda: served.around(found.load()),
         on_this_machine=here,
         tiers=settings.tier,
     )
-
-
-class Wrapper(Protocol):
-    """Puts an adapter of its own around that of the model under test."""
-
-    settings: Settings
-    """The settings of the run, completed."""
-
-    def options(self, model: AdapterSpec, options: dict[str, Any]) -> dict[str, Any]:
-        """Change the options of the model's adapter. Raises `UserError`."""
-
-    def around(self, adapter: Adapter) -> Adapter:
-        """Wrap the loaded adapter."""
-
-
-SERVED = "serve"
-"""Recorded in place of the address of a server that is started for the run, which differs between
-sessions."""
-
-
-def wrapper_of(settings: Settings) -> Wrapper | None:
-    """Open what settings ask for around the model, None for nothing. Raises `UserError`."""
-    if not settings.with_server and settings.base_url != SERVED:
-        return None
-    wrapper: Wrapper = from_leaf("harness.serve.adapter:Served")(settings)
-    return wrapper
 
 
 def options_of(settings: Settings) -> dict[str, Any]:

@@ -16,19 +16,12 @@ from harness.benchmarks.opening import check_asks, open_with
 from harness.benchmarks.shows import Ready, Shows
 from harness.errors import from_leaf
 from harness.pictures import PicturePolicy
-from harness.planning.check import check_model, check_settings
+from harness.planning.check import check_plan
 from harness.planning.data import Selected, open_data
-from harness.planning.model import (
-    Limits,
-    Model,
-    default_limit,
-    open_model,
-    open_policy,
-    wrapper_of,
-)
+from harness.planning.model import SERVED, Model, default_limit, open_model, open_policy
 from harness.policies import Policy, is_policy
 from harness.protocols import PROTOCOLS, AskingProtocol, completed_options, open_protocol
-from harness.runs import Setup, StepKey, manifest_before, settled_before
+from harness.runs import Setup, StepKey, settled_before
 from harness.settings import OF_MODEL, RUNS, SETTINGS, Settings, directory_of, on_record
 
 if TYPE_CHECKING:
@@ -43,7 +36,7 @@ class Plan:
     """A run that is ready to start."""
 
     settings: Settings
-    """The completed settings; see `resolve.complete`."""
+    """The completed settings."""
     source: Benchmark
     """The benchmark of this run."""
     shows: Shows
@@ -152,58 +145,47 @@ def plan_run(
     if settings.redo or settings.redo_from:
         redo = from_leaf("harness.redo.redo:Redo")(settings)
         settings = redo.settings
-    if (wrapper := wrapper_of(settings)) is not None:
-        settings = wrapper.settings
-    source = benchmark_of(settings)
-    settings = replace(settings, **source.fixed)
-    if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:
-        settings = replace(settings, protocol=source.protocol)
     if "flex" in settings.tier and "timeout_s" not in settings.given:
         settings = replace(settings, timeout_s=FLEX_TIMEOUT_S)
+    # Who answers, and how much it may say.
     adapter = instance if isinstance(instance, Adapter) else None
     policy = None if isinstance(instance, Adapter) else instance
     model = None
     if adapter is not None or (policy is None and not is_policy(settings.model)):
-        model = open_model(settings, adapter, wrapper, asks=asks)
+        model = open_model(settings, adapter, asks=asks)
     info = model.info if model else None
     usual = default_limit(settings, info)
-    limits = settings.max_tokens or usual
-    protocol = open_with(replace(settings, max_tokens=limits), source, info)
-    is_own = instance is not None
+    if settings.with_server:
+        settings = replace(settings, base_url=SERVED)
+    # What is asked about, and how.
+    source = benchmark_of(settings)
+    settings = replace(settings, max_tokens=settings.max_tokens or usual, **source.fixed)
+    if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:
+        settings = replace(settings, protocol=source.protocol)
+    protocol = open_with(settings, source, info)
     check_asks(source, protocol)
-    check_settings(settings, protocol, is_policy=model is None, is_own=is_own)
     source = source.fitted(protocol, settings, is_policy=model is None)
-    own = tuple(sorted(source.options.recorded.items()))
-    settings = replace(settings, benchmark_option=own)
-    if settings.role or protocol.roles:
-        from harness.planning.roles import open_roles, roles_of
-
-        settings = replace(
-            settings, role=roles_of(settings.role, protocol, is_policy=model is None)
-        )
-
     options = completed_options(settings.protocol, protocol, dict(settings.protocol_option))
+    roles: Mapping[str, OpenRole] = {}
+    if settings.role or protocol.roles:
+        from harness.planning.roles import open_roles
 
-    def whole(limits: Limits, out: str | None) -> tuple[Settings, Path]:
-        """The completed settings with these limits, and the directory."""
-        known = replace(settings, max_tokens=limits, out=out)
-        known = replace(known, protocol_option=tuple(sorted(options.items())))
-        if source.home is None or out:
-            return known, directory_of(known, folder)
-        place = directory_of(replace(known, benchmark=known.protocol), source.home)
-        return replace(known, out=str(place)), place
-
-    done, directory = whole(limits, settings.out)
-    if settings.max_tokens is None and (before := _begun_limit(directory)) not in (None, limits):
-        done, directory = whole(before, settings.out)
-        protocol = open_with(replace(settings, max_tokens=before), source, info)
+        settings, roles = open_roles(settings, protocol, is_policy=model is None, asks=asks)
+    done = replace(
+        settings,
+        benchmark_option=tuple(sorted(source.options.recorded.items())),
+        protocol_option=tuple(sorted(options.items())),
+    )
+    if source.home is not None and not done.out:
+        place = directory_of(replace(done, benchmark=done.protocol), source.home)
+        done = replace(done, out=str(place))
+    directory = directory_of(done, folder)
     if model is None:
         model = open_policy(done, policy, protocol, source)
     shows = Shows.opened(done, source.options, protocol, model.info, blind=not model.sees)
-    check_model(done, protocol, model.info, shows.pictures)
+    check_plan(done, protocol, model, shows.pictures, is_own=instance is not None)
     if asks and not model.on_this_machine:
         model = model.loaded()
-    roles = open_roles(done, protocol, asks=asks) if done.role else {}
     selected = open_data(done, source)
     if selected.part.declared not in (None, source.declared):
         source = replace(source, declared=selected.part.declared)
@@ -214,7 +196,8 @@ def plan_run(
             model.policy.check(selected.part.entries)
     plan = Plan(done, source, shows, selected, model, directory, roles=roles)
     if redo is not None:
-        taken = redo.takes(done, setup_of(plan), lambda: whole(usual, None)[1])
+        before = directory_of(replace(done, max_tokens=usual, out=None), folder)
+        taken = redo.takes(done, setup_of(plan), before)
         plan = replace(plan, taken=taken, heading={"redo": redo.line})
     if not asks or not starts:
         return plan
@@ -224,21 +207,6 @@ def plan_run(
         line = from_leaf("harness.redo.repair:repair")(directory, setup_of(plan))
         plan = replace(plan, heading={**plan.heading, "repaired": line})
     return _loaded(plan)
-
-
-def _begun_limit(directory: Path) -> Limits | None:
-    """The limit that a run was begun with and goes on with; None if it was not begun.
-
-    Raises `RunError` for a run that cannot be read.
-    """
-    begun = manifest_before(directory)
-    if begun is None:
-        return None
-    try:
-        limits: Limits | None = SETTINGS["max_tokens"].read(begun.config.get("max_tokens"))
-    except ValueError:  # Reported as a difference when the run is opened.
-        return None
-    return limits
 
 
 def _loaded(plan: Plan) -> Plan:

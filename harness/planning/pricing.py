@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 
 from adapters import AdapterInfo, Conversation, ModelInfo, Reply, Request, Text
 from adapters.conversation import Tier, Usage
@@ -22,11 +21,6 @@ TURN_TOKENS = 8
 """Generous upper bound for the tokens that a message adds to those of its parts."""
 DEAREST_PICTURE = 40_000
 """Tokens assumed for a picture if the model's rule is unknown (gpt-4o-mini takes 36,835)."""
-
-
-def prices_of(file: str | None) -> PriceSheet:
-    """The prices that hold in a run. Raises `Fatal` for a file that cannot be read."""
-    return PriceSheet.read(Path(file)) if file else PriceSheet()
 
 
 def may_spend(sheet: PriceSheet, info: ModelInfo) -> bool:

@@ -29,9 +29,16 @@ from adapters.embedding import Loading
 from adapters.prices import PriceSheet
 from adapters.secrets import identity_of
 from harness.engine import Lane, Pricing
-from harness.errors import UserError
-from harness.planning.model import Model, default_limit, generation, open_model, options_of
-from harness.planning.pricing import TURN_TOKENS, UPPER_TEXT, may_spend, prices_of, text_tokens
+from harness.errors import UserError, WithoutEffect
+from harness.planning.model import (
+    Model,
+    default_limit,
+    generation,
+    open_model,
+    options_of,
+    prices_of,
+)
+from harness.planning.pricing import TURN_TOKENS, UPPER_TEXT, may_spend, text_tokens
 from harness.policies import is_policy
 from harness.protocols import AskingProtocol, Role
 from harness.settings import SETTINGS, Settings, read_settings
@@ -148,49 +155,34 @@ class EmbeddingRole:
 OpenRole = AskedRole | EmbeddingRole
 
 
-def roles_of(
-    given: Sequence[tuple[str, str]], protocol: AskingProtocol, *, is_policy: bool
-) -> tuple[tuple[str, str], ...]:
-    """Return the roles' settings with a model for every role that has its own, sorted by name.
+def open_roles(
+    settings: Settings, protocol: AskingProtocol, *, is_policy: bool, asks: bool = True
+) -> tuple[Settings, dict[str, OpenRole]]:
+    """Open a model for every role that has its own, and return the settings with all of these.
 
-    `is_policy` says whether a policy answers. Raises `UserError` for a role that the protocol does
-    not have, or a setting of a role without a model.
+    Each has the run's prices, and its time limit if one was given and the role has none.
+    `is_policy` says whether a policy answers. Without `asks` no key is needed. Raises `UserError`
+    or `Fatal` with one line, also for a role that the protocol does not have, or a setting of a
+    role without a model.
     """
-    roles = {role.name: role for role in protocol.roles}
-    chosen = dict(given)
+    chosen, roles = dict(settings.role), {role.name: role for role in protocol.roles}
+    if "role" in settings.given and (is_policy or not roles):
+        whom = f"'{protocol.name}', which asks only the model under test"
+        whom = f"the policy '{settings.model}'" if is_policy else whom
+        raise WithoutEffect("role", f"--role has no effect on {whom}; leave it out")
+    usual = {role.name: _default(role, is_policy) for role in protocol.roles}
     for key in chosen:
         name, _, option = key.partition(".")
         if name not in roles:
             raise UserError(
                 f"--role {key}: '{protocol.name}' has the roles {', '.join(sorted(roles))}"
             )
-        if option and name not in chosen and _default(roles[name], is_policy) is None:
+        if option and name not in chosen and usual[name] is None:
             raise UserError(
                 f"--role {key}: name the model, too (--role {name}=MODEL); without one the model "
                 "under test answers, with its own settings"
             )
-    for name, role in roles.items():
-        default = _default(role, is_policy)
-        if default is not None:
-            chosen.setdefault(name, default)
-    return tuple(sorted(chosen.items()))
-
-
-def _default(role: Role, is_policy: bool) -> str | None:
-    if is_policy:
-        return None if role.kind == "ask" else LEXICAL
-    return role.default or (None if role.kind == "ask" else LEXICAL)
-
-
-def open_roles(
-    settings: Settings, protocol: AskingProtocol, *, asks: bool = True
-) -> dict[str, OpenRole]:
-    """Open the roles with their own models, by the completed settings of a run.
-
-    Each has the run's prices, and its time limit if one was given and the role has none. Without
-    `asks` no key is needed. Raises `UserError` or `Fatal` with one line.
-    """
-    chosen = dict(settings.role)
+    chosen = {**{name: one for name, one in usual.items() if one is not None}, **chosen}
     opened: dict[str, OpenRole] = {}
     for role in protocol.roles:
         if role.name not in chosen:
@@ -203,14 +195,19 @@ def open_roles(
             raise UserError(f"--role {role.name}: {error}") from error
         except Fatal as error:
             raise Fatal(f"--role {role.name}: {error}") from error
-    return opened
+    return replace(settings, role=tuple(sorted(chosen.items()))), opened
 
 
-def values_of_model(model: str, own: Mapping[str, str]) -> dict[str, object]:
-    """Return the settings of a model that is named along with others, by its own values.
+def _default(role: Role, is_policy: bool) -> str | None:
+    if is_policy:
+        return None if role.kind == "ask" else LEXICAL
+    return role.default or (None if role.kind == "ask" else LEXICAL)
 
-    What is not a setting of a model is an option of its adapter. Raises ValueError for a setting
-    of something else.
+
+def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
+    """Return the settings of a role by its own values, which may be options of its adapter.
+
+    Raises ValueError for a setting of something else, and for a value that a setting does not take.
     """
     values: dict[str, object] = {"model": model}
     options = []
@@ -222,12 +219,7 @@ def values_of_model(model: str, own: Mapping[str, str]) -> dict[str, object]:
             values[name] = value
         else:
             raise ValueError(f"{name} is not a setting of a model")
-    return {**values, "adapter_option": options}
-
-
-def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
-    """The settings of a role. Raises ValueError for a value that a setting does not take."""
-    values = values_of_model(model, own)
+    values["adapter_option"] = options
     if "timeout_s" in run.given:
         values = {"timeout_s": run.timeout_s, **values}
     read = replace(read_settings(values), prices=run.prices)
@@ -264,4 +256,4 @@ def _embedding(role: Role, settings: Settings, asks: bool) -> EmbeddingRole:
         raise UserError(f"{unused[0]} has no effect on an embedder; leave it out")
     open_embedder = EMBEDDING_MODELS.make if asks else EMBEDDING_MODELS.keyless
     embedder = open_embedder(settings.model, **options_of(settings))
-    return EmbeddingRole(role.name, embedder, prices_of(settings.prices))
+    return EmbeddingRole(role.name, embedder, prices_of(settings))

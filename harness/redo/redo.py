@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import fields, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -110,18 +110,16 @@ class Redo:
         if settings.redo_from is not None:
             self.settings = _with_recorded(settings, open_run(settings.redo_from))
 
-    def takes(
-        self, settings: Settings, setup: Setup, usual: Callable[[], Path]
-    ) -> frozenset[StepKey]:
+    def takes(self, settings: Settings, setup: Setup, usual: Path) -> frozenset[StepKey]:
         """Return the dialogues that the run takes over from another.
 
-        `settings` are the completed ones; `usual` finds the directory that the same command would
+        `settings` are the completed ones; `usual` is the directory that the same command would
         use without `--redo`. Raises `UserError` if nothing would be gained, `RunDiffers` if more
         than the limit would change.
         """
         if settings.out is None:
             raise UserError("--redo makes a new run: name its folder with --out")
-        old_path = Path(self._asked.redo_from or usual())
+        old_path = Path(self._asked.redo_from or usual)
         if not self._asked.redo_from and manifest_before(old_path) is None:
             raise UserError(f"{old_path} is not a run directory: name the run with --redo-from RUN")
         if Path(settings.out).resolve() == old_path.resolve():

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from harness.runs import Setup, open_run
-from harness.runs.directory import manifest_before, remove_results
+from harness.runs.directory import SUMMARY, manifest_before
 from harness.runs.files import (
     CALLS,
     SET_ASIDE,
@@ -44,7 +44,7 @@ def repair(directory: Path, setup: Setup) -> str:
         try:
             lines, dialogues = mend(directory, manifest)
             if lines or dialogues:
-                remove_results(directory)
+                (directory / SUMMARY).unlink(missing_ok=True)
         finally:
             lock.release()
     words = setup.declaration.unit, setup.declaration.units

@@ -7,8 +7,7 @@ A line is a record of `harness.runs.records`. A run directory holds
     manifest.json   what was run, with what, and each time it was started
     calls.jsonl     a line per finished call
     steps.jsonl     a line per row of the selection; of several lines of a step the last one holds
-    summary.json    written when the run is finished, with
-    steps.parquet   the steps as a table
+    summary.json    written when the run is finished
     blobs/          large things that lines refer to by digest
     set_aside.jsonl lines that do not count any more (`harness.redo.repair`)
 """

@@ -1,4 +1,4 @@
-"""The columns of units in `steps.parquet` and in frames, by what a benchmark declares.
+"""The columns of units in frames, by what a benchmark declares.
 
 A column has the name of the level, group or measure. Where another column has that name, it says
 what it holds of it: `task_id` is the id of the task, `gold_operation` the right operation, and

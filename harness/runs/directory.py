@@ -14,7 +14,6 @@ import msgspec
 from filelock import FileLock
 
 from harness.errors import RunError
-from harness.runs.anew import begins_anew, set_lines_aside
 from harness.runs.answerers import REPLY, Facts, changes, with_facts
 from harness.runs.batches import BATCHES, PACKS, unrecorded_at
 from harness.runs.files import BLOBS, CALLS, SET_ASIDE, STEPS, Blobs, cut_torn, replace_file, sealed
@@ -33,10 +32,9 @@ from harness.runs.manifest import (
 )
 from harness.runs.on_record import OnRecord, read_on_record, read_settled
 from harness.runs.records import SCHEMA, CallRecord, Unit
-from harness.runs.steps import write_table
 from parsers.records import READING
 
-SUMMARY, TABLE = "summary.json", "steps.parquet"
+SUMMARY = "summary.json"
 SERVER_LOG = "server.log"
 """The output of a server that was started for the run."""
 
@@ -88,7 +86,7 @@ class RunDirectory:
         self._lock = lock
         self.warn: Callable[[str], None] = lambda line: None
         self._created: list[Path] = []
-        self._stale = (path / SUMMARY).exists() or (path / TABLE).exists()
+        self._stale = (path / SUMMARY).exists()
         for name in (CALLS, STEPS):
             cut_torn(path / name)
         found = self._read()
@@ -200,14 +198,12 @@ class RunDirectory:
         self._journal.sync()
 
     def finish(self, summary: Mapping[str, Any], *, complete: bool) -> None:
-        """Write `steps.parquet` and `summary.json`.
+        """Write `summary.json`.
 
         `complete` says that every selected valid row is settled; it is kept in the summary. Raises
         `RunError`, `DiskFull`.
         """
         self.sync()
-        note = str(summary.get("note", ""))
-        write_table(self.path / STEPS, self.path / TABLE, self.manifest.declaration, note)
         content = {"complete": complete, **summary}
         data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
         replace_file(self.path / SUMMARY, [data])
@@ -240,14 +236,8 @@ class RunDirectory:
     def _unfinish(self) -> None:
         # A summary that lines were added behind would pass for that of the whole run.
         if self._stale:
-            remove_results(self.path)
+            (self.path / SUMMARY).unlink(missing_ok=True)
             self._stale = False
-
-
-def remove_results(path: Path) -> None:
-    """Remove what was written when the run was finished."""
-    for name in (SUMMARY, TABLE):
-        (path / name).unlink(missing_ok=True)
 
 
 def _remove_folders(created: Sequence[Path]) -> None:
@@ -262,8 +252,6 @@ def _remove_folders(created: Sequence[Path]) -> None:
 def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Manifest:
     now = Start.now(settings or {})
     manifest = _manifest_at(path)
-    if manifest is not None and begins_anew(path, manifest, setup):
-        manifest = set_lines_aside(path, manifest)
     if manifest is not None and not _untouched(path):
         check_same(path, manifest, setup)
         manifest = replace(manifest, dataset=setup.dataset, declaration=setup.declaration)
@@ -292,7 +280,7 @@ def settled_before(path: Path, setup: Setup) -> int:
     Raises `RunDiffers` when it was started with another setup, `RunError` when it cannot be read.
     """
     manifest = manifest_before(path)
-    if manifest is None or begins_anew(path, manifest, setup):
+    if manifest is None:
         return 0
     check_same(path, manifest, setup)
     return len(read_settled(path))

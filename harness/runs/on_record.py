@@ -162,11 +162,6 @@ def read_settled(path: Path) -> frozenset[StepKey]:
     return frozenset(key for key, head in _latest(path).items() if head.settled)
 
 
-def is_any_answered(path: Path) -> bool:
-    """Return whether a unit of the run at `path` was asked about and settled. Raises `RunError`."""
-    return any(head.settled and head.calls for head in _latest(path).values())
-
-
 def read_on_record(path: Path) -> OnRecord:
     """Read the state of the run at `path`. Raises `RunError` for a line that cannot be read."""
     settled = {key: head for key, head in _latest(path).items() if head.settled}

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from adapters import (
@@ -26,28 +25,23 @@ from adapters import (
 )
 from harness.errors import UserError
 from harness.planning.model import SERVED
-from harness.runs import SERVER_LOG, open_run
-from harness.serve.server import START_S, ModelServer, NotNeeded
+from harness.runs import SERVER_LOG
+from harness.serve.server import ModelServer, NotNeeded
 from harness.settings import Settings
 
 
 class Served:
-    """Puts a server behind the model under test.
-
-    settings: those of the run, with `SERVED` as the address on record.
-    """
+    """Puts a server behind the model under test."""
 
     def __init__(self, settings: Settings) -> None:
         """Raises `UserError` for two servers, and for a run on record that lacks its server now."""
-        server = settings
-        if not server.with_server:
+        if not settings.with_server:
             raise UserError(
                 "the model of that run was behind its own server: start one --with-server"
             )
         if settings.base_url not in (None, SERVED):
             raise UserError("--base-url and --with-server name two servers; leave one of them out")
-        self.settings = replace(settings, base_url=SERVED)
-        self._command = server.with_server
+        self._command = settings.with_server
         self._server: ModelServer | None = None
 
     def options(self, model: AdapterSpec, options: dict[str, Any]) -> dict[str, Any]:
@@ -66,17 +60,16 @@ class Served:
     def around(self, adapter: Adapter) -> Adapter:
         """Wrap the adapter that was made with `options`."""
         assert self._server is not None
-        return ServedAdapter(adapter, self._server, START_S)
+        return ServedAdapter(adapter, self._server)
 
 
 class ServedAdapter(Participant):
-    """A model behind a server that is started for it. Calls wait while it is started again."""
+    """A model behind a server that is started for it."""
 
-    def __init__(self, adapter: Adapter, server: ModelServer, wait_s: float = 0.0) -> None:
-        """`wait_s` is how long a call may wait for the server, in seconds."""
+    def __init__(self, adapter: Adapter, server: ModelServer) -> None:
         self._adapter = adapter
         self._server = server
-        self._info = replace(adapter.info, wait_s=wait_s, assumed_free=False)
+        self._info = replace(adapter.info, assumed_free=False)
 
     @property
     def info(self) -> AdapterInfo:
@@ -87,8 +80,6 @@ class ServedAdapter(Participant):
 
         The session is stopped if the server ends for good. Raises `UserError` if it does not start.
         """
-        if warning := _other_command(session.folder):
-            session.say(warning)
         loop = asyncio.get_running_loop()
 
         def in_loop(function: Callable[[str], None]) -> Callable[[str], None]:
@@ -107,21 +98,21 @@ class ServedAdapter(Participant):
             )
 
     def interrupt(self, reason: str) -> None:
-        """Wait no longer for a server that does not answer yet, or has to be started again."""
+        """Wait no longer for a server that does not answer yet."""
         self._server.give_up(reason)
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         """Ask once. Raises `Fault` or `Fatal`."""
-        await self._server.ready()
+        self._server.check()
         return await self._adapter.ask(request, pictures)
 
     async def listed(self) -> Mapping[str, str]:
         """Return what the server's list of models says of this one."""
-        await self._server.ready()
+        self._server.check()
         return await self._adapter.listed() if isinstance(self._adapter, ModelLister) else {}
 
     def measured(self) -> Mapping[str, object]:
-        """Return the server's command, version, models and starts."""
+        """Return the server's command, version and models."""
         return self._server.facts
 
     def notices(self) -> list[str]:
@@ -130,16 +121,3 @@ class ServedAdapter(Participant):
     async def close(self) -> None:
         await asyncio.to_thread(self._server.stop)
         await self._adapter.close()
-
-
-def _other_command(run: Path) -> str | None:
-    """Return a warning if another command served the model before."""
-    sessions = open_run(run).manifest.sessions
-    *before, now = (session.settings.get("with_server") for session in sessions)
-    last = next((command for command in reversed(before) if command), now)
-    if last == now:
-        return None
-    return (
-        f"warning: the model was served by another command before ({last}), which is not part of "
-        "what a run is: choose another folder with --out if its replies may differ"
-    )

@@ -11,7 +11,6 @@ would start the same command, and leave it running.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shlex
@@ -20,7 +19,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -38,8 +36,6 @@ from harness.printing import printable
 
 SHARED = "VLM_EVAL_SERVER"
 """Environment variable with the address of a running server to use instead."""
-STARTS = 2
-"""Most starts of a server: one more if it ends while it is needed."""
 START_S = 3600.0
 """Seconds that it may take until it answers."""
 GRACE_S = 30.0
@@ -81,7 +77,6 @@ class ModelServer:
         lent = os.environ.get(SHARED, "")
         self.is_lent = bool(lent)
         self.url = _checked(lent) if lent else f"http://127.0.0.1:{_free_port()}/v1"
-        self._starts = 0
         self._version, self._models = "", tuple[str, ...]()
         self._program: Program | None = None
         self._log = Path()
@@ -89,7 +84,7 @@ class ModelServer:
         self._say: Say = lambda line: None
         self._when_lost: Say = lambda reason: None
         self._lost = ""
-        self._lock = threading.Lock()  # guards starting, and which of two threads sees an end
+        self._lock = threading.Lock()  # guards which of two threads sees an end
         self._up, self._stopping = threading.Event(), threading.Event()
 
     @property
@@ -104,7 +99,6 @@ class ModelServer:
             "command": self.command,
             "version": self._version,
             "models": list(self._models),
-            "starts": self._starts,
         }
 
     def start(
@@ -115,8 +109,7 @@ class ModelServer:
         Args:
             log: file to which its output is appended.
             say: receives lines about the server's state.
-            when_lost: called in another thread with the reason, if it ends for good while it is
-                needed.
+            when_lost: called in another thread with the reason, if it ends while it is needed.
 
         Raises:
             UserError: it ended, or did not answer in time. Its last lines have been printed.
@@ -144,18 +137,13 @@ class ModelServer:
             program.close()
 
     def give_up(self, reason: str) -> None:
-        """Release callers that wait for the server to be back."""
+        """Wait for it no longer, and refuse calls."""
         self._lost = self._lost or reason
 
-    async def ready(self) -> None:
-        """Wait until it answers, which takes long if it has to be started again.
-
-        Raises `Fault` if it ended for good.
-        """
-        while not self._up.is_set():
-            if self._lost:
-                raise Fault("connection", self._lost)
-            await asyncio.sleep(_LOOK_S)
+    def check(self) -> None:
+        """Raise `Fault` if it has ended."""
+        if self._lost:
+            raise Fault("connection", self._lost)
 
     def _words(self) -> list[str]:
         values = {"model": self._model, "port": str(urlsplit(self.url).port)}
@@ -176,7 +164,6 @@ class ModelServer:
                 self._log_from = self._log.stat().st_size
             except OSError as error:
                 raise UserError(f"cannot write {self._log}: {error.strerror}") from error
-            self._starts += 1
             self._program = Program([path, *words[1:]], self._log, self._ended)
         self._await_answer(self._program)
 
@@ -220,27 +207,13 @@ class ModelServer:
             yield printable(line[:MAX_NAME])
 
     def _ended(self, program: Program) -> None:
-        """Start the server again, once; called in a thread when it has ended."""
+        """End what needs the server; called in a thread when it has ended."""
         with self._lock:
             was_up = self._up.is_set()
             self._up.clear()
-        if not was_up or self._stopping.is_set():
-            return
-        program.close()
-        if self._starts == STARTS:
-            self._lose(f"the server ended again ({program.ended}); its log: {self._log}")
-            return
-        self._say(f"server:   ended ({program.ended}); it is started again, and calls wait")
-        with suppress(NotNeeded):
-            try:
-                self._launch()
-            except UserError as error:
-                self._lose(str(error))
-            else:
-                self._say("server:   ready again")
-
-    def _lose(self, reason: str) -> None:
-        if not self._stopping.is_set():
+        if was_up and not self._stopping.is_set():
+            program.close()
+            reason = f"the server ended ({program.ended}); its log: {self._log}"
             self.give_up(reason)
             self._when_lost(reason)
 

@@ -20,7 +20,7 @@ from harness.engine import NoAnswers, Outcome
 from harness.planning.model import limits_of
 from harness.planning.plan import Plan
 from harness.runs import Unit
-from harness.session.reply_limit import higher, preflight_warning, quoted, written
+from harness.session.reply_limit import higher, preflight_warning, written
 from harness.tables import counted
 from parsers.records import STATUS_WORDS, UNDELIVERED, Status
 
@@ -28,9 +28,6 @@ FIRST_UNITS = 5
 """A run whose first units, so many, all end without an answer stops."""
 ENOUGH_UNITS, MOST_WITHOUT = 100, 0.05
 """Least units of a session, and the share of them without an answer that stops it if exceeded."""
-ALIKE = 20
-"""Units in a row that end alike before a reply is quoted."""
-_FINE = frozenset({Status.ANSWERED, Status.NOT_OFFERED, Status.NO_REPLY})
 _SHARED = (Status.PROVIDER_REFUSED, Status.TOO_LONG)
 """Statuses that are counted over the whole session."""
 
@@ -78,8 +75,6 @@ class Deployment:
         self._units = 0
         self._example: dict[Status, Outcome] = {}
         self._stopped = False
-        self._alike: tuple[Status | None, int] = (None, 0)
-        self._warned = False
 
     def take_first(self, reply: Reply) -> None:
         """Take the reply to the preflight call. Raises `Fatal` if not even that fits."""
@@ -97,13 +92,11 @@ class Deployment:
         self._units += 1
         status = outcome.prediction.status
         if not (self.weighs and outcome.undelivered):
-            self._warn(status, outcome)
             if not (self._answered or self._stopped):
                 self._answered = True
                 yield from self._release(*UNDELIVERED.difference(_SHARED), Status.TRUNCATED)
             yield record
         elif self._answered and status not in _SHARED:
-            self._warn(status, outcome)
             yield record
         elif not self._stopped:
             words = outcome.last.refusal if outcome.last else ""
@@ -161,19 +154,6 @@ class Deployment:
         one = self._example[status]
         why = _advice(self._plan, status, one.last, one.prompt_tokens, one.prompt)
         return NoAnswers(f"{what} ({listed}): {why}")
-
-    def _warn(self, status: Status, outcome: Outcome) -> None:
-        """Quote a reply after many units in a row that ended alike, once."""
-        same = self._alike[1] + 1 if self._alike[0] is status else 1
-        self._alike = status, same
-        if status in _FINE or same < ALIKE or self._warned:
-            return
-        self._warned = True
-        text = outcome.last.text if outcome.last else ""
-        self._say(
-            f"warning: {counted(same, self._plan.dataset.unit, self._plan.dataset.units)} in a row "
-            f"ended as '{STATUS_WORDS[status]}'; the last reply: {quoted(text)}"
-        )
 
 
 def _advice(

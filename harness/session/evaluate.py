@@ -24,7 +24,7 @@ from harness.planning.spending import check_confirmed, check_cost_limit, lines_b
 from harness.policies import Policy
 from harness.runs import Run, open_run
 from harness.session.display import Display
-from harness.session.observers import OBSERVERS, open_observers
+from harness.session.observers import open_observers
 from harness.session.run import carry_out
 from harness.session.run_options import RunOptions
 from harness.settings import allow_code, read_settings
@@ -141,30 +141,24 @@ async def _carried_out(
         await asyncio.to_thread(observer.close)
     if not finished.complete:
         display.say(finished.how_to_go_on("Make the same call again"))
-    for one in finished.followed:
-        display.say(one.line)
     return open_run(finished.directory)
 
 
 def _named(values: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
-    """Replace observers of the caller among values of settings by the names of their classes.
+    """Replace trackers of the caller among values of settings by the names of their classes.
 
-    Returns the values, and the observers by name. Raises `UserError` for a name that is used twice.
+    Returns the values, and the trackers by name. Raises `UserError` for a name that is used twice.
     """
-    named, own = dict(values), dict[str, object]()
-    for setting in OBSERVERS.names().keys() & values.keys():
-        given = values[setting]
-        each = given if isinstance(given, (list, tuple)) else [given]
-        objects = {type(one).__name__: one for one in each if not isinstance(one, str | None)}
-        if not objects:
-            continue
-        names = [one if isinstance(one, str) else type(one).__name__ for one in each]
-        for name in objects:
-            if names.count(name) > 1:
-                raise UserError(f"{setting}: {name} is given twice")
-        named[setting] = names
-        own |= objects
-    return named, own
+    given = values.get("track")
+    each = given if isinstance(given, (list, tuple)) else [given]
+    own = {type(one).__name__: one for one in each if not isinstance(one, str | None)}
+    if not own:
+        return dict(values), {}
+    names = [one if isinstance(one, str) else type(one).__name__ for one in each]
+    for name in own:
+        if names.count(name) > 1:
+            raise UserError(f"track: {name} is given twice")
+    return {**values, "track": names}, own
 
 
 def _name_of(model: str | Adapter | Policy) -> str:

@@ -1,10 +1,7 @@
-"""Observers of a session: the display, and those that settings open by name.
+"""Observers of a session: the display, and the one that `--track` opens.
 
-    with open_observers(settings, display) as observer:
-        done = await carry_out(plan, observer)
-
-An observer other than the display belongs to the setting that it is listed under: `OBSERVERS` has
-`track`, and `--track` opens it. Nothing of it is imported without that setting.
+with open_observers(settings, display) as observer:
+    done = await carry_out(plan, observer)
 """
 
 from __future__ import annotations
@@ -15,9 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from adapters.registry import Registry, UnknownName
 from harness.engine import Observer
-from harness.errors import UserError
+from harness.errors import from_leaf
 from harness.pictures import PictureStats
 from harness.runs import Unit
 from harness.settings import Settings
@@ -29,17 +25,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "interrupted"
 """Why a session ended that Ctrl-C or SIGTERM stopped."""
-
-
-@dataclass(frozen=True)
-class Followed:
-    """The end of a session that belongs to another one, such as a judgement."""
-
-    line: str
-    """Messages for the user."""
-    complete: bool = False
-    stopped: str | None = None
-    """As of `Finished`."""
 
 
 @dataclass(frozen=True)
@@ -63,20 +48,15 @@ class Finished:
     """True if it ended since the deployment is at fault, which is bad input."""
     waiting: str = ""
     """State of the run's batches at a provider; "" if there are none."""
-    followed: Sequence[Followed] = ()
-    """The sessions that belong to this one."""
 
     @property
     def exit_code(self) -> int:
-        """0 if this session and those that follow it are complete; the codes of `vlm-eval run`."""
+        """The exit code of `vlm-eval run`; 0 for a complete run."""
         if self.without_answers:
             return 2
         if self.waiting and self.stopped is None:
             return 3
-        ends = [(self.complete, self.stopped)]
-        ends += [(one.complete, one.stopped) for one in self.followed]
-        left = [stopped for complete, stopped in ends if not complete]
-        return 130 if INTERRUPTED in left else int(bool(left))
+        return 130 if self.stopped == INTERRUPTED else int(not self.complete)
 
     def how_to_go_on(self, again: str) -> str:
         """Say why a run is not complete, and what to do; `again` repeats what the user did."""
@@ -124,13 +104,6 @@ class SessionObserver(Observer):
     def finished(self, done: Finished) -> None:
         """Called with the result of a session that did not fail."""
 
-    async def follow(self, error: BaseException | None = None) -> Sequence[Followed]:
-        """Wait for sessions that belong to this one, and return how each ended.
-
-        Called in the event loop, once a session is over; `error` has ended it.
-        """
-        return ()
-
     def close(self, error: BaseException | None = None) -> None:
         """Wait for what is still to be done, unless an interrupt ended the session. May block."""
 
@@ -166,42 +139,24 @@ class Observers(SessionObserver):
     recorded = _to_each("recorded")
     ended = _to_each("ended")
     finished = _to_each("finished")
-
-    async def follow(self, error: BaseException | None = None) -> Sequence[Followed]:
-        return [ended for one in self.observers for ended in await one.follow(error)]
-
     close = _to_each("close")
     opened = _to_each("opened")
     passed_over = _to_each("passed_over")
     called = _to_each("called")
     retrying = _to_each("retrying")
-    held = _to_each("held")
     settled = _to_each("settled")
     parked = _to_each("parked")
     notice = _to_each("notice")
 
 
-OBSERVERS: Registry[SessionObserver] = Registry(
-    "observer", "vlm_eval.observers", has=("begun", "finished", "close")
-)
-"""Observers by the setting that opens them. They are made with `settings`, `given` and `say`."""
-OBSERVERS.add("track", "harness.trackers.tracking:Tracking", "sends a run's course to services")
-OBSERVERS.add("judge", "harness.judging.after:Judging", "has finished units judged")
-
-
 def open_observers(
     settings: Settings, display: SessionObserver, given: Mapping[str, object] | None = None
 ) -> SessionObserver:
-    """Open the observers that settings ask for, and report to them and to a display.
+    """Report to a display, and to the trackers that settings ask for.
 
-    `given` has objects that stand under their name in a setting. Raises `UserError`.
+    `given` has trackers that are objects, by their names in `settings.track`. Raises `UserError`.
     """
-    named = [name for name in OBSERVERS.names() if getattr(settings, name, None)]
-    try:
-        opened = [
-            OBSERVERS.make(name, settings=settings, given=given or {}, say=display.notice)
-            for name in named
-        ]
-    except UnknownName as error:
-        raise UserError(str(error)) from error
-    return Observers(display, *opened) if opened else display
+    if not settings.track:
+        return display
+    tracking = from_leaf("harness.trackers.tracking:Tracking")
+    return Observers(display, tracking(settings, given or {}, display.notice))

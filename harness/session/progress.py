@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 LINE_EVERY_S = 30.0
-LONG_WAIT_S = 5.0
-"""A wait as long as this is shown with its end."""
 SCORES_EVERY_S = 1.0
 MAX_ERROR = 80
 
@@ -37,8 +35,6 @@ class Counters:
     parked: dialogues that wait for a batch of the provider.
     retries: attempts that failed and were followed by another.
     error: what the last of them ran into.
-    retrying: whether a call waits for another attempt now.
-    wait: what is waited for, why and until when; "" if for nothing long.
     input, output: tokens of the calls sent in this session.
     cost: in US dollars; None until a price is known.
     """
@@ -51,8 +47,6 @@ class Counters:
     parked: int = 0
     retries: int = 0
     error: str = ""
-    retrying: bool = False
-    wait: str = ""
     input: int = 0
     output: int = 0
     cost: float | None = None
@@ -104,8 +98,6 @@ class Progress(SessionObserver):
         self._every_s = every_s
         self._clock = clock
         self._started = self._shown = clock()
-        self._failing: set[tuple[str, str]] = set()
-        self._waits_until = self._started
         self._scores = ""
         self._scored: float | None = None
         self._live: Live | None = None
@@ -140,8 +132,6 @@ class Progress(SessionObserver):
 
     def called(self, record: CallRecord, *, replayed: bool) -> None:
         self.counters.add(record, replayed=replayed)
-        self._failing.discard((record.unit_id, record.place))
-        self.counters.retrying = bool(self._failing)
         self._tick()
 
     def retrying(
@@ -149,28 +139,9 @@ class Progress(SessionObserver):
     ) -> None:
         self.counters.retries += 1
         self.counters.error = one_line(error, MAX_ERROR)
-        self._waits(wait_s, "next try at", error)
-        self._failing.add((unit_id, place))
-        self.counters.retrying = True
         self._tick()
 
-    def held(self, wait_s: float, error: str) -> None:
-        self._waits(wait_s, "nothing is sent until", error)
-
-    def _waits(self, wait_s: float, what: str, why: str) -> None:
-        """Show a wait, at once if it is a long one and nothing moves on its own here."""
-        until = self._clock() + wait_s
-        if wait_s < LONG_WAIT_S or until < self._waits_until + LONG_WAIT_S:
-            return
-        self._waits_until = until
-        at = time.strftime("%H:%M:%S", time.localtime(time.time() + wait_s))
-        self.counters.wait = f"{what} {at} ({one_line(why, MAX_ERROR)})"
-        if self._live is None:
-            self._line()
-
     def settled(self, outcome: Outcome) -> None:
-        self._failing = {call for call in self._failing if call[0] != outcome.unit_id}
-        self.counters.retrying = bool(self._failing)
         self.counters.units += 1
         self.counters.unsettled += not outcome.settled
         self._tick()
@@ -184,10 +155,7 @@ class Progress(SessionObserver):
 
     def text(self) -> str:
         """Return the state of the run in a line, without the scores."""
-        now = self._clock()
-        if now >= self._waits_until:
-            self.counters.wait = ""
-        elapsed = now - self._started
+        elapsed = self._clock() - self._started
         return status_line(self.counters, self._total, self._done, elapsed, self._units)
 
     def _tick(self) -> None:
@@ -240,9 +208,7 @@ def status_line(
         if count:
             parts.append(f"{count} {name}")
     if counters.error:
-        parts.append(f"{'retrying' if counters.retrying else 'last error'}: {counters.error}")
-    if counters.wait:
-        parts.append(counters.wait)
+        parts.append(f"last error: {counters.error}")
     for tokens, name in ((counters.input, "in"), (counters.output, "out")):
         if tokens:
             parts.append(f"{_short(tokens)} {name}")

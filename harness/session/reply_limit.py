@@ -29,17 +29,10 @@ _QUOTED = 200
 
 
 def heading(settings: Settings, info: AdapterInfo) -> str | None:
-    """Describe a limit that was not given; None if there is nothing to say."""
-    if "max_tokens" in settings.given or settings.max_tokens is None:
+    """Describe the limit of a model that thinks, if it was not given."""
+    if "max_tokens" in settings.given or default_limit(settings, info) != (THINKING,):
         return None
-    usual = default_limit(settings, info)
-    if settings.max_tokens != usual:
-        return (
-            f"{written(settings.max_tokens)} tokens a reply, as when this run was begun "
-            f"(today's default is {written(usual)})"
-        )
-    thinks = usual == (THINKING,)
-    return f"{THINKING} tokens a reply, thoughts included (--max-tokens)" if thinks else None
+    return f"{THINKING} tokens a reply, thoughts included (--max-tokens)"
 
 
 def preflight_warning(reply: Reply, limits: Limits) -> str | None:

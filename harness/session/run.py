@@ -42,7 +42,7 @@ STOPPED, REACHED_COST_LIMIT = "stopped", "reached_cost_limit"
 
 
 async def carry_out(plan: Plan, observer: SessionObserver) -> Finished:
-    """Ask what is not recorded yet, summarise, and wait for the sessions that follow.
+    """Ask what is not recorded yet, and summarise.
 
     `observer` receives the course of the session and its result. `interrupt` and the first Ctrl-C
     stop the session once calls in flight have ended. Raises `Fatal`, `RunError`, `UserError`.
@@ -53,32 +53,27 @@ async def carry_out(plan: Plan, observer: SessionObserver) -> Finished:
         "data_published": plan.source.published,
         "model_released": plan.model.sheet.released_on(plan.model.info),
     }
-    try:
-        with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
-            directory.detail = plan.source.Detail
-            if lost := len(directory.lost):
-                unit, units = plan.dataset.unit, plan.dataset.units
-                number = counted(lost, f"answered {unit}", f"answered {units}")
-                observer.notice(
-                    f"warning: not every call of {number} is on record any more; --repair asks for "
-                    "them again"
-                )
-            asked = await _ask(plan, directory, observer)
-            if asked.stopped is not None:
-                reached = isinstance(asked.stopped, CostLimitReached)
-                directory.note_measured({STOPPED: str(asked.stopped), REACHED_COST_LIMIT: reached})
-                if isinstance(asked.stopped, NoAnswers):
-                    directory.note_measured({NO_ANSWERS: True})
-            directory.sync()
-            done = _finished(plan, asked)
-            if done.complete:
-                directory.finish(done.summary, complete=True)
-        observer.finished(done)
-    except BaseException as error:
-        for one in await observer.follow(error):
-            observer.notice(one.line)
-        raise
-    return replace(done, followed=tuple(await observer.follow()))
+    with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
+        directory.detail = plan.source.Detail
+        if lost := len(directory.lost):
+            unit, units = plan.dataset.unit, plan.dataset.units
+            number = counted(lost, f"answered {unit}", f"answered {units}")
+            observer.notice(
+                f"warning: not every call of {number} is on record any more; --repair asks for "
+                "them again"
+            )
+        asked = await _ask(plan, directory, observer)
+        if asked.stopped is not None:
+            reached = isinstance(asked.stopped, CostLimitReached)
+            directory.note_measured({STOPPED: str(asked.stopped), REACHED_COST_LIMIT: reached})
+            if isinstance(asked.stopped, NoAnswers):
+                directory.note_measured({NO_ANSWERS: True})
+        directory.sync()
+        done = _finished(plan, asked)
+        if done.complete:
+            directory.finish(done.summary, complete=True)
+    observer.finished(done)
+    return done
 
 
 @dataclass(frozen=True)
@@ -110,7 +105,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         for store in (cache, vectors):
             if store is not None:
                 closing.push_async_callback(store.close)
-        pictures = PictureStore(settings.workers)
+        pictures = PictureStore()
         closing.callback(pictures.close)
         closing.push_async_callback(plan.source.close)
         closing.callback(observer.ended)
@@ -120,19 +115,10 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             picture = built_in_picture() if plan.pictures.name != "none" else None
             deployment.take_first(await engine.preflight(picture))
 
-        async def offer() -> None:
-            is_new = not (before or directory.recorded)
-            if cache is not None and settings.cache is None and is_new:
-                await session.say_what_is_kept(engine)
-
-        async def ready() -> None:
-            await preflight()
-            await offer()
-
         batches = None
         if "batch" in settings.tier or has_batches(directory.path):
             batches = from_leaf("harness.batches.passes:open_batches")(
-                plan, directory, pictures, ready, say
+                plan, directory, pictures, preflight, say
             )
         deployment = Deployment(plan, before, lambda reason: engine.stop(reason), say)
         session = Session(plan, directory, pictures, observer, deployment)
@@ -165,7 +151,6 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
                             await preflight()
                         await engine.preflight_roles(plan.preflighted_roles)
                         await engine.introduce()
-                        await offer()
                     await engine.run(session.jobs(), session.settle)
                 if batches is None or not batches.waiting:
                     deployment.finish()

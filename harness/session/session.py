@@ -14,19 +14,16 @@ from collections.abc import (
 )
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from adapters import Picture
-from harness.benchmarks.contract import calls_about
 from harness.benchmarks.scoring import scored, scorer_of
 from harness.benchmarks.shows import Ready
 from harness.dialogue import SCREENSHOT, Ask, Call, Dialogue, Observation, changed
-from harness.engine import Engine, Environment, Job, Outcome, says_nothing
+from harness.engine import Environment, Job, Outcome, says_nothing
 from harness.pictures import Form, PictureStore
 from harness.planning.plan import Plan
 from harness.policies import About
-from harness.printing import first_and_others
 from harness.runs import RunDirectory, digest_of
 from harness.runs.records import Unit
 from harness.session.deployment import Deployment
@@ -105,43 +102,6 @@ class Session:
                         for digest, data in asked.sources.items():
                             self._pictures.add(digest, data, question.unit_id)
                     yield self._job(key, asked)
-
-    async def say_what_is_kept(self, engine: Engine) -> None:
-        """Say how many calls of a new run would be answered with `--cache` and are not without."""
-        plan, least, most = self._plan, 0, 0
-
-        async def jobs() -> AsyncGenerator[Job]:
-            nonlocal least, most
-            async with contextlib.aclosing(ahead(plan.ready_of(plan.left))) as questions:
-                async for question in questions:
-                    if question.unit.invalid is not None or question.known is not None:
-                        continue
-                    fewest, highest = calls_about(plan.source, question.view.count, plan.shows)
-                    for repeat in range(plan.settings.times):
-                        least += fewest
-                        most += highest
-                        asked = self._repeated(question, repeat)
-                        yield self._job((question.unit_id, repeat), asked)
-
-        found = await engine.left_aside(jobs())
-        if not found:
-            return
-        places = list(dict.fromkeys(self._place(run) for run, _ in found.most_common()))
-        total = f"{most:,}" if least == most else f"up to {most:,}"
-        calls = f"{found.total():,} of {total} calls"
-        self._observer.notice(
-            f"{calls} are answered in {first_and_others(places)}: --cache takes them"
-        )
-
-    def _place(self, run: str) -> str:
-        """Name a run, or the model that it asked if the run is gone, which its replies outlive."""
-        own = self._plan.directory
-        folders = [folder / run for folder in (Path(), own.parent)] if run else []
-        if any(one.is_dir() and one.resolve() != own.resolve() for one in folders):
-            return run
-        info = self._model.info
-        address = f" at {info.endpoint}" if "/" in (info.endpoint or "") else ""
-        return f"replies kept of {info.name}{address}"
 
     def _repeated(self, question: Ready[Any], repeat: int) -> Ready[Any]:
         view = question.view

@@ -229,9 +229,6 @@ class Settings:
         "which weights answer (models on this machine, and the providers' own addresses). At other "
         "addresses --cache reuses those of the model that the server names now.",
     )
-    workers: Count | None = _running(
-        None, "Number of processes that prepare pictures.", metavar="N"
-    )
     preflight: bool = _running(True, "Make one call before the first step, to catch mistakes.")
     progress: Literal["auto", "bar", "plain", "off"] = _running(
         "auto", "Progress display; auto: a bar on a terminal."
@@ -262,14 +259,6 @@ class Settings:
         "module:Class; NAME:PROJECT names a project there. May be repeated.",
         metavar="NAME[:PROJECT]",
     )
-    judge: tuple[str, ...] = _running(
-        (),
-        "Model that judges each finished unit, by the benchmark's method or another one; the "
-        "judgement is a run in RUN/judgments/. May be repeated; METHOD.base_url=URL and the like "
-        "are settings of that judge alone.",
-        metavar="[METHOD=]MODEL",
-    )
-
     given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The names of the settings that the user gave, as opposed to those left at their defaults."""
 

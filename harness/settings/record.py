@@ -48,6 +48,7 @@ _RENAMED = {
     "scoring_option": "--benchmark-option KEY=VALUE",
     "pixels": "--image-policy full:pixels=N",
     "from": "--redo-from RUN",
+    "judge": "--benchmark judgment:METHOD:RUN",
     "cache_dir": "XDG_CACHE_HOME=FOLDER in the environment",
     "websites": "--only website=VALUE",
     "domains": "--only domain=VALUE",

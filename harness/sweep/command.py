@@ -182,8 +182,6 @@ class Sweep:
             done = asyncio.run(carry_out(plan, observer))
         again = "Run the same line again"
         display.say(f"complete: {done.directory}" if done.complete else done.how_to_go_on(again))
-        for one in done.followed:
-            display.say(one.line)
         return done.exit_code
 
     def _limit(self, run: Planned) -> float:

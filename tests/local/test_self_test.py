@@ -180,7 +180,7 @@ def test_a_refused_model_ends_the_run_with_one_line(
     out = tmp_path / "run"
     called = tool.call(
         "--model", f"hf:{checkpoint('llava')}", *tool.ONE_TASK, "--progress", "off",
-        "--workers", "1", "--adapter-option", "devices=cpu", "--out", out,
+        "--adapter-option", "devices=cpu", "--out", out,
     )  # fmt: skip
     assert called.code == 2
     assert "does not reply from its cache" in called.err

@@ -43,7 +43,7 @@ def server() -> Iterator[WireServer]:
 
 def arguments(server: WireServer, provider: Provider = "openai", *more: str) -> list[str]:
     model = ("--model", MODELS[provider], "--base-url", server.base_url(provider))
-    rest = ("--workers", "1", "--progress", "off", "--no-cache", "--yes", "--tier", "batch")
+    rest = ("--progress", "off", "--no-cache", "--yes", "--tier", "batch")
     return [*model, *ONE_TASK, *TEXT_ONLY, *rest, "--out", "run", *more]
 
 

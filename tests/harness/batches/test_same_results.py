@@ -72,7 +72,7 @@ def anything(ask: Ask) -> Answer:
 
 def arguments(server: WireServer, provider: Provider, out: str, *more: str) -> list[str]:
     model = ("--model", MODELS[provider], "--base-url", server.base_url(provider))
-    rest = ("--workers", "1", "--progress", "off", "--no-cache", "--yes", "--out", out)
+    rest = ("--progress", "off", "--no-cache", "--yes", "--out", out)
     return [*model, *rest, *more]
 
 
@@ -202,7 +202,12 @@ def test_spent_and_reserved_stay_within_the_limit_over_sessions(server: WireServ
     server.react = replying(usage={"input": 2000, "cached": 0, "output": 50})
     limit = 0.06
     line = [
-        *("--model", "openai:gpt-4o", "--base-url", server.base_url("openai"), "--workers", "1"),
+        *(
+            "--model",
+            "openai:gpt-4o",
+            "--base-url",
+            server.base_url("openai"),
+        ),
         *("--progress", "off", "--no-cache", "--yes", "--out", "run", *ONE_TASK, *TEXT_ONLY),
         *("--tier", "batch", "--max-cost", str(limit)),
     ]

@@ -60,24 +60,6 @@ def test_repeats_share_a_wave_and_each_gets_its_own_reply(place: Path) -> None:
     assert len(provider.requests) == len(calls(run.path))
 
 
-def test_what_another_run_has_paid_for_is_offered_before_a_batch_is_sent(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    to_the_end(Provider(), "first", cache=None)
-    assert "--cache" not in capsys.readouterr().err
-    provider = Provider()
-    said: list[str] = []
-    provider.on_create = lambda token: said.append(capsys.readouterr().err)
-    session(provider, "second", cache=None)
-    assert "24 of 24 calls are answered in first: --cache takes them" in said[0]
-    provider.answer()
-    to_the_end(provider, "second", cache=None)
-    assert "--cache" not in "".join(said[1:]) + capsys.readouterr().err, "told once"
-    provider = Provider()
-    assert session(provider, "third", cache=True).complete
-    assert provider.creates == 0
-
-
 @pytest.mark.parametrize("refuses_temperature", [True, False])
 def test_a_model_that_turns_out_not_to_be_greedy_is_asked_nothing_twice(
     place: Path, refuses_temperature: bool

@@ -41,7 +41,7 @@ def run(server: WireServer, provider: Provider, *more: str) -> Called:
     names = {name.partition(":")[2] for name in MODELS.values()}
     Path("prices.toml").write_text("".join(f'["{n}"]\ninput=10\noutput=10\n' for n in names))
     model = ("--model", MODELS[provider], "--base-url", server.base_url(provider))
-    rest = ("--workers", "1", "--progress", "off", "--no-cache", "--details", "--yes")
+    rest = ("--progress", "off", "--no-cache", "--details", "--yes")
     to = ("--out", "run", "--prices", "prices.toml")
     return call(*model, *ONE_TASK, *TEXT_ONLY, *rest, *to, *more)
 

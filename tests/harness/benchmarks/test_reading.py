@@ -125,7 +125,7 @@ def test_large_row_groups_are_told_once(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("harness.benchmarks.index._LARGE_GROUP", 1000)
     for number in range(2):
         write(tmp_path / f"test_task-{number:05}-of-00002.parquet", task(f"t{number}", 2))
-    told = [n for n in opened(tmp_path).notices if "vlm-eval data repack" in n]
+    told = [n for n in opened(tmp_path).notices if "1 GB of memory" in n]
     assert len(told) == 1
 
 

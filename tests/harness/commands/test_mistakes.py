@@ -45,7 +45,6 @@ MISTAKES = {
     "analyse nothing runs/a": "No such command 'nothing'",
     "view runs/a -o notes.txt": "notes.txt is a file: give a folder with --out",
     "view runs/a --serve --port 99999": "99999 is not in the range",
-    "score runs/a --as seeclik": "'seeclik' is not 'seeclick'",
     "show nope -b sample": "no step 'nope' among the 158 selected; the first is",
     "rank -b sample": "unknown command 'rank'; did you mean 'rankers'?",
     "environments plya": "Did you mean 'play'?",

@@ -19,8 +19,8 @@ HERE = (
     *("history", "image_policy", "repeats", "samples", "vote", "shuffles", "f1", "invalid"),
     *("out", "concurrency", "timeout", "tier"),
     *("max_cost", "prices", "yes", "score_failures", "cache"),
-    *("workers", "preflight", "progress", "rule", "redo", "repair"),
-    *("with_server", "wait", "track", "judge"),
+    *("preflight", "progress", "rule", "redo", "repair"),
+    *("with_server", "wait", "track"),
 )
 """Names that are options of their own."""
 AMONG = {
@@ -48,9 +48,10 @@ ELSEWHERE = {
     "--image-policy full:pixels=N": ("pixels",),
     "--redo-from RUN": ("from",),
     "XDG_CACHE_HOME=FOLDER in the environment": ("cache_dir",),
+    "--benchmark judgment:METHOD:RUN": ("judge",),
 }
 """Names that are given with another option now, by how."""
-WITHOUT = ("picture_cache", "serve_timeout")
+WITHOUT = ("picture_cache", "serve_timeout", "workers")
 """Names of what is gone: CHANGELOG.md says what is lost."""
 GONE = [(name, how.format(name)) for how, names in ELSEWHERE.items() for name in names]
 IN_PYTHON = {
@@ -83,7 +84,7 @@ VALUES = {
     "progress": "off",
     "redo": "truncated",
     **dict.fromkeys(("model", "effort", "benchmark", "data", "split", "protocol", "ranker"), "x"),
-    **dict.fromkeys(("out", "prices", "rule", "with_server", "track", "judge"), "x"),
+    **dict.fromkeys(("out", "prices", "rule", "with_server", "track"), "x"),
     **{name: f"{name[0]}=1" for name in ("adapter_option", "benchmark_option", "protocol_option")},
 }
 """A value of settings that do not take 2."""

@@ -65,14 +65,6 @@ def test_the_line_a_file_and_python_say_the_same(place: Path) -> None:
         assert asked == {"detail": "low", "max_pixels": "40000"}
 
 
-def test_the_line_goes_before_the_file_key_by_key(place: Path) -> None:
-    Path("run.toml").write_text(FILE)
-    words = ("--adapter-option", "max_pixels=9", "--adapter-option", "colour=red")
-    read = settings_of("--config", "run.toml", *words, "--benchmark-option", "order=3")
-    assert dict(read.adapter_option) == {"colour": "red", "detail": "low", "max_pixels": "9"}
-    assert dict(read.benchmark_option) == {"mapped_operations": "false", "order": "3"}
-
-
 @pytest.mark.parametrize(
     ("file", "words", "kept"),
     [

@@ -51,7 +51,7 @@ def test_a_run_has_a_folder_that_is_named_after_its_settings(place: Path) -> Non
 
 def test_names_with_a_colon_name_files_as_any_others(place: Path) -> None:
     assert call("--model", "lexical", *ONE_TASK, "--out", "vllm:Qwen/run").code == 0
-    assert (place / "vllm:Qwen" / "run" / "steps.parquet").exists()
+    assert (place / "vllm:Qwen" / "run" / "summary.json").exists()
     assert call("data", "snapshot", *ONE_TASK, "--out", "data:k20.parquet").code == 0
     again = call("--model", "lexical", "-b", "snapshot", "--data", "data:k20.parquet", "--out", "b")
     assert again.code == 0, again.err
@@ -175,7 +175,7 @@ def test_pictures_that_show_the_answer_are_flagged_wherever_the_numbers_stand() 
     assert "warning: " in called.err
     assert summary("a")["oracle_pictures"] is True
     assert flag in call("score", "a").out
-    assert call("data", "snapshot", *line[2:], "--workers", "1", "--out", "s.parquet").code == 0
+    assert call("data", "snapshot", *line[2:], "--out", "s.parquet").code == 0
     stored = ("--model", "lexical", "-b", "snapshot", "--data", "s.parquet")
     assert flag in call(*stored, "--out", "b").out
     assert summary("b")["oracle_pictures"] is True

@@ -28,7 +28,6 @@ def written(place: Path) -> str:
         ("--adapter-option", f"detail={KEY}"),
         ("--role", f"planner={KEY}"),
         ("--role", f"planner.base_url=http://h/{KEY}"),
-        ("--judge", f"looks={KEY}"),
         ("--data", f"folder/{KEY}"),
         ("-o", f"runs/{KEY}"),
         ("--protocol-option", f"x={KEY}"),
@@ -59,7 +58,6 @@ def test_short_values_and_other_variables_are_no_keys(
     "words",
     [
         ("--data", "https://user:pa55word@host/data"),
-        ("--judge", "looks=https://user:pa55word@host"),
         ("--prices", "https://user:pa55word@host/prices.toml"),
         ("--adapter-option", "proxy=http://user:pa55word@proxy:80"),
     ],

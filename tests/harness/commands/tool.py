@@ -78,7 +78,7 @@ def at(server: WireServer, *args: str | Path) -> tuple[str, ...]:
     """The arguments of a run that asks `server` in OpenAI's way, without a call beforehand."""
     model = () if "--model" in args else ("--model", "openai:m")
     fixed = (*model, "--base-url", server.base_url("openai"), "--no-preflight")
-    line = (*fixed, "--workers", "1", "--progress", "off", *map(str, args))
+    line = (*fixed, "--progress", "off", *map(str, args))
     return line if "--json" in line else (*line, "--details")
 
 

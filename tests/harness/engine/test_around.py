@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
-import re
 import signal
-import time
-from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -202,44 +199,11 @@ def failing(*errors: str) -> Progress:
     return progress
 
 
-def test_the_last_error_is_named_while_calls_wait_and_after_that() -> None:
-    progress = failing("HTTP 429", "HTTP 500")
-    assert "2 retries, retrying: HTTP 500" in progress.text()
-    progress.called(replace(call(), unit_id="s0"), replayed=False)
-    assert "retrying: HTTP 500" in progress.text(), "another call still waits"
-    progress.settled(replace(outcome(settled=False), unit_id="s1"))
-    assert "2 retries, last error: HTTP 500" in progress.text()
-
-
 def test_a_servers_words_in_an_error_stay_one_short_line() -> None:
     text = failing("a\x1b[2Jb\nc\r\x07\u202e " + "x" * 500).text()
-    assert "retrying: a\ufffd[2Jb c \ufffd\ufffd x" in text
+    assert "last error: a\ufffd[2Jb c \ufffd\ufffd x" in text
     assert text.isprintable()
     assert len(text) < 120
-
-
-def test_a_wait_of_all_calls_is_shown_at_once_with_its_reason_and_end() -> None:
-    file, clock = io.StringIO(), Clock()
-    progress = Progress(20, console=Console(file=file, width=200), clock=clock)
-    progress.held(2.0, "HTTP 429")
-    assert file.getvalue() == "", "too short to be told"
-    before = time.time()
-    for wait_s in (120.0, 119.0, 3.0):
-        progress.held(wait_s, "HTTP 429\x1b[2J")
-    ends = [time.strftime("%H:%M:%S", time.localtime(before + 120 + more)) for more in (0, 1)]
-    [line] = file.getvalue().splitlines()
-    assert line in [f"0/20 units, nothing is sent until {end} (HTTP 429\ufffd[2J)" for end in ends]
-    clock.now += 119.0
-    assert "nothing is sent until" in progress.text()
-    clock.now += 1.0
-    assert progress.text() == "0/20 units"
-
-
-def test_a_long_wait_for_the_next_try_of_a_call_is_shown_too() -> None:
-    file = io.StringIO()
-    progress = Progress(20, console=Console(file=file, width=200), clock=Clock())
-    progress.retrying("s", "p", "server", 40.0, "HTTP 503")
-    assert re.search(r"next try at \d\d:\d\d:\d\d \(HTTP 503\)", file.getvalue())
 
 
 def test_on_a_terminal_the_same_is_shown_live() -> None:

@@ -111,29 +111,12 @@ def test_after_an_overload_the_limit_grows_by_one_per_round_of_replies() -> None
     assert limiter.limit == 33
 
 
-@given(st.integers(2, 64))
-def test_the_limit_recovers(ceiling: int) -> None:
-    limiter = RateLimit(ceiling)
-    limiter.failed(limiter.sent(), "rate_limit", None, now=0)
-    for _ in range(ceiling * ceiling):
-        limiter.succeeded()
-    assert limiter.limit == ceiling
-
-
 def test_a_wait_that_the_server_names_holds_for_everybody() -> None:
     limiter = RateLimit(8)
     limiter.failed(limiter.sent(), "rate_limit", 5.0, now=100.0)
     limiter.failed(limiter.sent(), "rate_limit", 1.0, now=101.0)
     assert not limiter.admits(0, now=104.9)
     assert limiter.admits(0, now=105.0)
-
-
-def test_trouble_that_is_no_overload_leaves_the_limit_alone() -> None:
-    limiter = RateLimit(8)
-    before = limiter.limit
-    for kind in ("server", "connection", "malformed"):
-        limiter.failed(limiter.sent(), kind, None, now=0)
-    assert limiter.limit == before
 
 
 @given(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import pytest
@@ -103,40 +103,6 @@ def test_thousands_of_dialogues_can_be_open() -> None:
     driver = engine(Model(slow, concurrency=3000, open_dialogues=3000), observer=Watch())
     assert len(run(driver, [two_rounds(f"s{n}") for n in range(3000)])) == 3000
     assert most == 3000
-
-
-def test_jobs_may_come_asynchronously() -> None:
-    async def jobs() -> AsyncGenerator[Job]:
-        for number in range(5):
-            await asyncio.sleep(0)
-            yield two_rounds(f"s{number}")
-
-    outcomes: list[object] = []
-    asyncio.run(engine(Model()).run(jobs(), outcomes.append))
-    assert len(outcomes) == 5
-
-
-def test_jobs_are_closed_when_a_run_fails() -> None:
-    closed: list[bool] = []
-
-    async def jobs() -> AsyncGenerator[Job]:
-        try:
-            while True:
-                await asyncio.sleep(0)
-                yield two_rounds("s1")
-        finally:
-            closed.append(True)
-
-    def refuse(request: Request) -> Reply:
-        raise Fatal("the key is not accepted")
-
-    async def fail() -> list[bool]:
-        opened = jobs()
-        with pytest.raises(Fatal):
-            await engine(Model(refuse)).run(opened, lambda outcome: None)
-        return closed.copy()
-
-    assert asyncio.run(fail()) == [True]
 
 
 def test_calls_asked_together_are_answered_in_their_order() -> None:

@@ -77,13 +77,6 @@ def test_calls_are_sent_on_the_tier_asked_for() -> None:
     assert outcome.tiers == {"priority": 2}
 
 
-def test_without_a_tier_requests_name_none() -> None:
-    model = Model()
-    [outcome] = hold(driver(model), [two_rounds("a")])
-    assert {request.tier for request in model.asked} == {""}
-    assert outcome.tiers == {}
-
-
 def test_capacity_is_waited_for_as_long_as_the_patience_lasts() -> None:
     asked: list[tuple[float, str]] = []
     model = Model(capacity(lambda now: now > 1000, asked), concurrency=8)
@@ -222,12 +215,3 @@ def test_calls_without_capacity_cost_nothing() -> None:
     outcomes: list[Outcome] = hold(run, [one("a")])
     assert outcomes[0].settled
     assert run.spent == pytest.approx(0.1)
-
-
-@pytest.mark.parametrize("tiers", [(), ("flex",)])
-def test_with_one_tier_there_is_nowhere_to_go(tiers: tuple[Tier, ...]) -> None:
-    choice = TierChoice(tiers)
-    wanted = "flex" if tiers == ("flex",) else ""
-    assert choice.tier(0.0) == wanted
-    assert choice.give_up(0.0) == ""
-    assert choice.tier(1.0) == wanted

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,11 +54,6 @@ class ServedTexts(Texts):
         return self.facts
 
 
-async def each(jobs: list[Job]) -> AsyncGenerator[Job]:
-    for job in jobs:
-        yield job
-
-
 def held(
     folder: Path,
     model: Model,
@@ -69,11 +63,10 @@ def held(
     preflight: bool = True,
     roles: Mapping[str, Lane | None] | None = None,
     **more: Any,
-) -> tuple[list[bool], Counter[str]]:
-    """Hold the dialogues of a run. Return which calls were answered by kept replies, and the count
-    of those that were left aside."""
+) -> list[bool]:
+    """Hold the dialogues of a run. Return which calls were answered by kept replies."""
 
-    async def main() -> Counter[str]:
+    async def main() -> None:
         replies = ReplyCache(folder / "r.sqlite", pytest.fail, run=run)
         vectors = VectorCache(folder / "v.sqlite", pytest.fail)
         driver: Engine = engine(model, log, cache=replies, vectors=vectors, roles=roles, **more)
@@ -81,38 +74,28 @@ def held(
             await driver.preflight(None)
             await driver.preflight_roles(roles or ())
         await driver.introduce()
-        aside = await driver.left_aside(each(jobs))
         outcomes: list[Outcome] = []
         await driver.run(jobs, outcomes.append)
         await replies.close()
         await vectors.close()
         assert len(outcomes) == len(jobs)
-        return aside
 
     log = Log()
-    aside = asyncio.run(main())
-    return [record.from_cache for record in log.records], aside
+    asyncio.run(main())
+    return [record.from_cache for record in log.records]
 
 
 def test_replies_of_weights_that_the_key_knows_are_reused_by_default(tmp_path: Path) -> None:
     held(tmp_path, Served(weights_known=True))
     # Providers answer with dated names, which change.
-    found, aside = held(tmp_path, Served("w-2", {}, weights_known=True), preflight=False)
+    found = held(tmp_path, Served("w-2", {}, weights_known=True), preflight=False)
     assert found == [True] * 3
-    assert not aside
 
 
-def test_others_are_left_aside_and_counted_unless_they_are_asked_for(tmp_path: Path) -> None:
-    assert held(tmp_path, Served()) == ([False] * 3, Counter())
-    # A second call follows from the reply to the first.
-    assert held(tmp_path, Served(), run="runs/b") == ([False] * 3, Counter({"runs/a": 3}))
-    assert held(tmp_path, Served(), reuse=True) == ([True] * 3, Counter())
-
-
-def test_only_what_is_kept_is_counted(tmp_path: Path) -> None:
-    held(tmp_path, Served(), JOBS[1:])
-    more = [*JOBS, asking("c", Ask(say("3"), "one"), Ask(say("4"), "two"))]
-    assert held(tmp_path, Served(), more, run="runs/b")[1] == Counter({"runs/a": 2})
+def test_those_of_others_are_reused_where_they_are_asked_for(tmp_path: Path) -> None:
+    assert held(tmp_path, Served()) == [False] * 3
+    assert held(tmp_path, Served(), run="runs/b") == [False] * 3
+    assert held(tmp_path, Served(), reuse=True) == [True] * 3
 
 
 OTHERS = [
@@ -130,27 +113,27 @@ def test_replies_of_another_model_than_the_server_names_now_are_not_reused(
     tmp_path: Path, other: Served
 ) -> None:
     held(tmp_path, Served())
-    assert held(tmp_path, other) == ([False] * 3, Counter())
+    assert held(tmp_path, other) == [False] * 3
     held(tmp_path, Served())
     other.asked.clear()
     # Its own are.
-    assert held(tmp_path, other, reuse=True)[0] == [True] * 3
+    assert held(tmp_path, other, reuse=True) == [True] * 3
 
 
 def test_a_server_without_a_list_is_known_by_its_name_in_replies(tmp_path: Path) -> None:
     held(tmp_path, Served(facts={}))
-    assert held(tmp_path, Served("w-2", {}), reuse=True)[0] == [False] * 3
-    assert held(tmp_path, Served(facts={}), reuse=True)[0] == [True] * 3
+    assert held(tmp_path, Served("w-2", {}), reuse=True) == [False] * 3
+    assert held(tmp_path, Served(facts={}), reuse=True) == [True] * 3
 
 
 def test_nothing_is_reused_before_a_reply_has_said_who_answers(tmp_path: Path) -> None:
     held(tmp_path, Served())
-    found, _ = held(tmp_path, Served(), reuse=True, preflight=False)
+    found = held(tmp_path, Served(), reuse=True, preflight=False)
     # The first calls of both dialogues were under way together.
     assert sorted(found) == [False, False, True]
     held(tmp_path, Served(""), [asking("c", Ask(say("5"), "one"))])
     nameless = held(tmp_path, Served(""), [asking("c", Ask(say("5"), "one"))], reuse=True)
-    assert nameless[0] == [False]
+    assert nameless == [False]
 
 
 def test_the_same_holds_for_the_models_of_roles_and_for_vectors(tmp_path: Path) -> None:
@@ -159,7 +142,7 @@ def test_the_same_holds_for_the_models_of_roles_and_for_vectors(tmp_path: Path) 
 
     def found(planner: Served, texts: ServedTexts, **more: Any) -> list[bool]:
         roles = lanes(planner, texts)
-        return held(tmp_path, Served(), jobs, roles=roles, **more)[0]
+        return held(tmp_path, Served(), jobs, roles=roles, **more)
 
     assert found(Served(), ServedTexts()) == [False, False]
     assert found(Served(), ServedTexts()) == [False, False]

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Any
 
 import msgspec
-import pyarrow.parquet as pq
 import pytest
 
 from adapters.conversation import Finish, Message, Picture, Reply, Text, Usage
@@ -150,23 +149,9 @@ def test_a_run_is_continued_and_finished_as_it_was_written(run: Path) -> None:
         assert directory.settled == {("t1_a", 0)}
         assert directory.spent == pytest.approx(0.5031)
         directory.finish({}, complete=True)
-    row = pq.read_table(run / "steps.parquet").to_pylist()[0]
-    assert " ".join(row) == COLUMNS
-    assert (row["letter"], row["success"], row["output_tokens"]) == ("A", True, 12)
     again = json.loads((run / "manifest.json").read_text())
     assert list(again) == list(manifest)
     assert again["sessions"][0] == manifest["sessions"][0]
-
-
-COLUMNS = (
-    "kind step_id benchmark split repeat trial index total_steps invalid asked settled error "
-    "source prompt_tokens cost domain subdomain gold_operation task_id website action_uid "
-    "page_size positives negatives none_letter same_text related short html_digest "
-    "screenshot_digest gold_shown choices calls status letter element operation value action "
-    "arguments point_x point_y flags agreement element_correct operation_f1 "
-    "operation_f1.mind2web operation_f1.mind2web-lc operation_f1.cl100k-lc operation_exact "
-    "success element_in_box element_under input_tokens cached_tokens output_tokens"
-)
 
 
 def test_a_message_is_written_with_its_texts_as_they_are() -> None:

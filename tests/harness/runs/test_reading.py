@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,18 +102,6 @@ def test_the_calls_of_a_step_are_found(tmp_path: Path) -> None:
     assert [c.place for c in run.calls_of("ä")] == ["round-1", "round-2"]
     assert run.calls_of("ä", 1) == [calls[3]]
     assert run.calls_of("none") == []
-
-
-def test_the_table_holds_a_row_per_step_and_no_long_text(tmp_path: Path) -> None:
-    path = write(tmp_path / "r", (), [step("b", settled=False), step("a"), step("b")])
-    with RunDirectory.start(path, SETUP) as run:
-        run.finish({"steps": 2}, complete=True)
-    table = pq.read_table(path / "steps.parquet").to_pydict()
-    assert table["step_id"] == ["a", "b"]
-    assert table["success"] == [True, True]
-    assert table["status"] == ["answered", "answered"]
-    assert not {"task", "history"} & set(table)
-    assert open_run(path).summary == {"complete": True, "steps": 2}
 
 
 def test_the_steps_of_a_run_are_a_frame(tmp_path: Path) -> None:

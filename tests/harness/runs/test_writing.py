@@ -196,7 +196,6 @@ def test_a_summary_does_not_outlive_the_lines_it_was_made_from(tmp_path: Path) -
         assert open_run(path).complete
         run.append_step(step("b"))
     assert not open_run(path).complete
-    assert not (path / "steps.parquet").exists()
 
 
 def fill(path: Path, room: int) -> int:

@@ -1,8 +1,7 @@
-"""Servers that are started for a run: ready, ended early, never ready, started again, shared."""
+"""Servers that are started for a run: ready, ended early, never ready, lost, shared."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import signal
@@ -60,7 +59,7 @@ def test_a_server_is_ready_when_it_lists_its_models_and_nothing_is_left_of_it(pl
         assert said[-1].startswith("server:   0.0.7 ready after")
         first, stray = pids(place / "pids")
         assert alive(first) and alive(stray)
-        asyncio.run(server.ready())
+        server.check()
         # The stray one takes no notice of being asked to end.
         os.kill(stray, signal.SIGKILL)
     assert not alive(first)
@@ -106,26 +105,20 @@ def test_waiting_for_a_server_can_be_given_up(place: Path) -> None:
     server.stop()
 
 
-def test_a_server_that_ends_is_started_again_once(place: Path) -> None:
+def test_a_server_that_ends_is_lost_and_nothing_is_left_of_it(place: Path) -> None:
     lost, said = threading.Event(), list[str]()
     server = ModelServer(f"{OWN} --stray {shlex.quote(str(place / 'pids'))}", "fake-vl")
     server.start(place / "server.log", said.append, lambda reason: lost.set())
     try:
+        server.check()
         first, stray = pids(place / "pids")
         os.kill(first, signal.SIGKILL)
-        wait_for(lambda: any("ready again" in line for line in said))
-        assert not alive(stray)
-        assert any("ended (killed by signal 9 (SIGKILL)" in line for line in said)
-        asyncio.run(server.ready())
-        assert server.facts["starts"] == 2
-        assert not lost.is_set()
-        os.kill(pids(place / "pids")[0], signal.SIGKILL)
         assert lost.wait(GENEROUS_S)
-        with pytest.raises(Fault, match="the server ended again"):
-            asyncio.run(server.ready())
+        assert not alive(stray)
+        with pytest.raises(Fault, match=r"the server ended \(killed by signal 9"):
+            server.check()
     finally:
         server.stop()
-    assert (place / "server.log").read_text().count("serving fake-vl") == 2
 
 
 def test_other_processes_use_a_server_that_is_lent_to_them(
@@ -137,7 +130,7 @@ def test_other_processes_use_a_server_that_is_lent_to_them(
         with started("no-such-program {port}", place / "other.log") as other:
             assert other.url == server.url
             assert other.facts["version"] == "0.0.7"
-        asyncio.run(server.ready())
+        server.check()
         with started("no-such-program {port}", place / "other.log"):
             pass
     assert not (place / "other.log").exists()

@@ -139,17 +139,6 @@ def test_without_jieba_one_line_is_said_before_any_call(monkeypatch: pytest.Monk
     assert call("show", "en-ind-0000", "-b", "autowebbench", "--data", "data").code == 0
 
 
-def test_a_run_goes_on_and_is_scored_again() -> None:
-    with pytest.raises(Fatal, match="no more answers"):
-        evaluated(Answers(*RIGHT[:2]))
-    rest = Answers(*RIGHT[2:])
-    run = evaluated(rest)
-    assert run.complete and len(rest.asked) == 2
-    assert "0 of 4 predictions read differently" in call("score", "r").out
-    again = harness.open_run("r")
-    assert [one.scores for one in again.records()] == [one.scores for one in run.records()]
-
-
 def test_left_out_rows_are_counted_wherever_a_rate_stands() -> None:
     told = ask("-m", "always-finish", "-o", "r").out
     assert re.search(r"25\.0 +50\.0 +0\.0 \(1 of 4\) +n/a \(0 of 4\)", told)
@@ -205,26 +194,6 @@ def test_the_floor_is_a_random_click_and_the_ceiling_what_is_right() -> None:
     assert ask("-m", "random", "-o", "none", "--split", "en-ind").code == 0
     summary = json.loads(Path("none/summary.json").read_text("utf-8"))
     assert row(summary, "awb.step_success", "micro")["chance"] == 1
-
-
-def test_one_report_of_steps_and_prompts_compares_nothing() -> None:
-    assert ask("-m", "oracle", "-o", "prompts").code == 0
-    assert call("run", "-m", "oracle", "-b", "sample", "--limit", "1", "-o", "steps").code == 0
-    told = call("report", "steps", "prompts").out
-    heads = [line.split()[:3] for line in told.splitlines() if line.startswith("split ")]
-    assert heads[:2] == [["split", "tasks", "steps"], ["split", "tasks", "rows"]]
-    assert "AutoWebBench is released" in told
-    assert (
-        "are of different benchmarks (sample, autowebbench)"
-        in call("compare", "steps", "prompts").complaint
-    )
-    (row,) = json.loads(call("report", "steps", "prompts", "--compact", "--format", "json").out)[
-        "rows"
-    ]
-    assert row["sample"] == row["autowebbench en-ind"] == 1.0
-    assert call("view", "steps", "prompts", "-o", "page").code == 0
-    page = Path("page/index.html").read_text("utf-8")
-    assert "Mind2Web asks" in page and "AutoWebBench is released" in page
 
 
 def test_what_is_wrong_with_an_answer_is_its_class_and_stands_on_the_page() -> None:
@@ -318,11 +287,3 @@ def test_floors_and_evasion_show_why_coverage_stands_beside(real: dict[str, Run]
         for share, _ in shares(real[name], "awb.step_success").values()
     ]
     assert floors == [10.9, 14.8, 10.7, 9.4, 20.3, 18.3, 14.0, 18.5]
-
-
-def test_real_rows_are_compared_and_grouped(real: dict[str, Run]) -> None:
-    runs = real["evade"].path, real["always-scroll"].path
-    told = call("compare", *runs, "--format", "markdown").out
-    assert re.search(r"Ref\. all micro \(808 of 1,451\) \| +100\.0 \| +0\.0 ", told)
-    by_function = call("report", real["evade"].path, "--by", "function", "--format", "csv").out
-    assert "awb_ref.all_measured" in by_function

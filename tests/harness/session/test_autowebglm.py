@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
-from adapters.contract import Request
 from harness.benchmarks import open_steps
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.history import EarlierSteps, segment_of
@@ -20,18 +18,10 @@ from harness.settings import Settings
 from harness.views import StepView
 from tests.harness.commands.tool import DEV, ONE_TASK, call, calls, steps
 from tests.harness.protocols.examples import talk
-from tests.harness.session.cut_off import goes_on_where_it_stopped, until_pulled
 from tests.harness.session.test_secrecy import swapped
 from tests.units import changed
 
 ASKED = ("--protocol", "autowebglm", "--ranker", "lexical", "--no-cache")
-
-
-def the_second(request: Request) -> str:
-    return "click('B')  # it looks right"
-
-
-stopping = until_pulled(the_second)
 
 
 def test_the_oracle_is_right_wherever_a_positive_is_offered() -> None:
@@ -45,22 +35,6 @@ def test_the_oracle_is_right_wherever_a_positive_is_offered() -> None:
     assert again.code == 0 and " 0 of " in again.out.replace("\n", " ")
 
 
-def test_chance_answers_with_ids_of_the_page() -> None:
-    assert (
-        call(
-            "--model", "random", *ONE_TASK, *ASKED, "--benchmark-option", "top_k=10", "--out", "r"
-        ).code
-        == 0
-    )
-    assert call("score", "r").code == 0
-    for line in calls("r"):
-        (message,) = line["messages"]
-        page = message["parts"][0].partition("\n\n")[0]
-        ids = re.findall(r"\[([A-Z]+)\]\|", page)
-        assert ids == list("ABCDEFGHIJ")
-        assert re.match(r"\w+\('([A-J])'", line["reply"]["text"])
-
-
 def test_a_run_tells_its_candidates_in_the_words_of_published_rows() -> None:
     for more, told in (
         ((), "ranker top-50"),
@@ -69,21 +43,6 @@ def test_a_run_tells_its_candidates_in_the_words_of_published_rows() -> None:
         assert call("-m", "random", *ONE_TASK, *ASKED, *more, "--out", told).code == 0
         config = json.loads(Path(told, "manifest.json").read_text())["config"]
         assert config["candidates_told"] == f"{told}, one function call, by lexical"
-
-
-def test_a_run_that_was_cut_off_goes_on_where_it_stopped() -> None:
-    model = ("--model", f"scripted:{__name__}:stopping")
-    goes_on_where_it_stopped((*ONE_TASK, *ASKED, *model), after=3)
-
-
-def test_the_history_does_not_depend_on_which_steps_are_asked() -> None:
-    assert call("-m", "random", *ONE_TASK, *ASKED, "--out", "all").code == 0
-    last = calls("all")[-1]
-    only = ("--only", f"step_id={last['unit_id']}")
-    assert call("-m", "random", *DEV, *ASKED, *only, "--out", "one").code == 0
-    (line,) = calls("one")
-    assert line["messages"] == last["messages"]
-    assert line["messages"][0]["parts"][0].count("#HTML Segment: ") > 2
 
 
 def test_previous_commands_are_of_steps_before_and_of_no_other() -> None:
@@ -124,9 +83,3 @@ def test_actions_without_an_element_on_their_page_stay_in_mind2web_s_words() -> 
     assert segment_of(changed(row, html=forged)) == "<p[*]| [*] | Buy >"
     assert segment_of(changed(row, html="<html>")) == ""
     assert segment_of(changed(row, positives=())) == ""
-
-
-def test_pictures_are_refused() -> None:
-    refused = call("-m", "oracle", *ONE_TASK, *ASKED, "--image-policy", "full", "--out", "r")
-    assert refused.code == 2 and "autowebglm" in refused.complaint
-    assert not Path("r").exists()

@@ -71,14 +71,6 @@ def test_a_picture_with_a_sound_header_is_decoded_to_find_out(place: Path) -> No
     assert "the picture does not decode: image file is truncated" in line["error"]
 
 
-def test_an_estimate_counts_broken_rows_as_the_run_would(place: Path) -> None:
-    data = one_broken(place, {"cleaned_html": ""})
-    assert evaluate(data, "--dry-run").code == 2
-    counted = evaluate(data, "--dry-run", "--benchmark-option", "skip_bad_rows=yes")
-    assert counted.code == 0
-    assert "1 unreadable_row" in counted.out
-
-
 def test_data_check_names_every_broken_row(place: Path) -> None:
     rows = task("a", 4)
     for row in rows[1:3]:

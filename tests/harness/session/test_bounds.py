@@ -13,17 +13,15 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import benchmark_of
-from harness.benchmarks import scoring as module
 from harness.benchmarks.scoring import bounds_of
 from harness.benchmarks.step.benchmark import StepBenchmark
-from harness.errors import UserError
 from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of
 from harness.session.summary import results_of
 from harness.settings import Settings
 from parsers import score
 from parsers.records import Prediction, Status
-from tests.harness.commands.tool import DEV, ONE_TASK, benchmark_options, call, summary, table
+from tests.harness.commands.tool import DEV, ONE_TASK, benchmark_options, call, summary
 from tests.numbers import row
 
 PER_MILLE = ("--protocol-option", "form=plain", "--protocol-option", "coordinates=per-mille")
@@ -137,28 +135,3 @@ def test_chance_ceiling_and_headline_are_of_the_same_rows() -> None:
     )
     assert math.isclose(ceiling["element"], wanted)
     assert chance["element"] < found(records)[0]["element"]
-
-
-def test_the_table_says_what_chance_and_ceiling_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    line = ("--model", "lexical", *DEV, "--protocol", "seeact-attributes", "--out", "a")
-    told = table(call(*line, "--details").out)
-    assert "chance: always-click, expected" in told
-    ceiling = next(row for row in told.splitlines() if row.startswith("  ceiling "))
-    assert ceiling.split()[1:] == ["90.3", "100.0", "90.3"]
-    assert "ceiling: the oracle, under this protocol and these rules" in told
-
-    def missing(*_: object, **options: object) -> object:
-        raise UserError("unknown protocol")
-
-    monkeypatch.setattr(module, "open_with", missing)
-    told = str(open_run(Path("a")).table())
-    row = next(row for row in told.splitlines() if row.startswith("  ceiling "))
-    assert row.split()[1:] == ["n/a", "n/a", "n/a"]
-    assert "ceiling: unknown" in told
-
-
-def test_what_was_not_asked_for_has_neither_chance_nor_ceiling() -> None:
-    assert call("--model", "random", *ONE_TASK, "--protocol", "classify", *RANKED, "--out", "a")
-    for name in ("success", "operation_f1"):
-        assert not {"chance", "ceiling"} & row(summary("a"), name).keys()
-    assert {"chance", "ceiling"} <= row(summary("a"), "element").keys()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness.benchmarks import benchmark
 from tests.harness.commands.tool import DEV, ONE_TASK, TEXT_ONLY, at, call, replying, summary
 from tests.numbers import row
 from tests.servers import WireServer
@@ -32,31 +31,10 @@ def test_the_result_is_at_most_ten_lines_and_has_the_numbers_of_the_summary() ->
     assert lines[-1] == "more: --details, or vlm-eval report a"
 
 
-def test_details_are_printed_of_a_complete_run_without_asking_again() -> None:
-    line = ("-m", "lexical", *DEV, "--limit", "1", *QUIET, "-o", "a")
-    short = call(*line).out
-    whole = call(*line, "--details").out
-    assert "ceiling" in whole and "rows: " in whole and "ceiling" not in short
-
-
-def test_details_next_to_json_are_refused() -> None:
-    refused = call("-m", "lexical", *DEV, "--json", "--details")
-    assert refused.code == 2 and "leave out" in refused.complaint
-
-
 def test_json_is_all_that_standard_output_has() -> None:
     done = call("-m", "lexical", *DEV, "--limit", "1", "--json", "--progress", "plain", "-o", "a")
     assert json.loads(done.out)["directory"] == "a"
     assert "7/7 steps" in done.err
-
-
-def test_places_on_pictures_are_told_in_the_same_form() -> None:
-    done = call("-m", "random", "-b", "sample-grounding", "--split", "dev", *QUIET, "-o", "a")
-    lines = done.out.splitlines()
-    assert lines[0] == "random on sample-grounding (dev): 117 items of 65 pictures"
-    assert next(line for line in lines if line.startswith("Hit")).endswith(
-        "the point lies in the target"
-    )
 
 
 def test_dates_of_data_and_model_stand_in_the_result_with_a_word_on_contamination() -> None:
@@ -77,9 +55,3 @@ def test_dates_of_data_and_model_stand_in_the_result_with_a_word_on_contaminatio
     Path("p.toml").write_text('["openai:m"]\nreleased = "last summer"\n')
     called = call("-m", "lexical", "-b", "sample", "--prices", "p.toml")
     assert "'openai:m': released must be a date such as 2025-08" in called.complaint
-
-
-def test_public_sets_say_since_when() -> None:
-    assert benchmark("multimodal-mind2web").published == "2024"
-    assert benchmark("screenspot-pro").published == "2025"
-    assert benchmark("sample").published == ""

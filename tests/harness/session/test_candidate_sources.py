@@ -19,7 +19,7 @@ from harness.page import Page
 from harness.pictures import PicturePolicy
 from harness.protocols.contract import Needs, StepProtocol
 from harness.protocols.seeact import TwoRounds
-from harness.rankers import RANKERS, check_covered, open_ranks
+from harness.rankers import RANKERS, check_covered
 from harness.records import Row
 from harness.settings import Settings
 from harness.views import StepView
@@ -86,16 +86,6 @@ def test_the_first_of_a_ranker_are_offered_in_its_order() -> None:
     assert question.known is None
 
 
-def test_texts_and_places_are_those_of_the_page_with_all_of_them() -> None:
-    row = next(row for row in rows() if row.invalid is None)
-    question = ranked(row, place=3, top_k=10)
-    page = page_of(row)
-    in_document = page.choices([choice.id for choice in question.view.choices])
-    assert {c.id: c.text for c in question.view.choices} == {c.id: c.text for c in in_document}
-    by_place = sorted(question.view.choices, key=lambda choice: choice.place or 0)
-    assert [choice.id for choice in by_place] == [choice.id for choice in in_document]
-
-
 def test_candidates_that_the_page_does_not_have_are_passed_over_and_others_take_their_place() -> (
     None
 ):
@@ -115,24 +105,6 @@ def test_a_positive_beyond_the_first_makes_a_valid_step_that_is_missed() -> None
     assert outside.unit.detail.gold.shown is None
     detail = outside.unit.detail
     assert not any(detail.accepts(choice) for choice in detail.choices)
-
-
-def test_a_row_without_a_positive_stays_invalid_under_a_ranker() -> None:
-    row = next(row for row in rows() if row.invalid == "no_positive")
-    question = ranked(row, place=0, top_k=5)
-    assert (question.unit.invalid, question.known) == ("no_positive", None)
-    assert len(question.view.choices) == 5
-
-
-def test_everything_is_offered_in_document_order() -> None:
-    row = next(row for row in rows() if row.invalid is None)
-    question = prepared(row, candidates="all")
-    page = page_of(row)
-    ids = {c.id for c in (*row.detail.positives, *row.detail.negatives) if c.id in page}
-    assert [choice.id for choice in question.view.choices] == page.in_order(ids)
-    assert [choice.place for choice in question.view.choices] == list(range(len(ids)))
-    assert {choice.rank for choice in question.view.choices} == {None}
-    assert question.unit.detail.related == question.unit.detail.same_text == 0
 
 
 class Describing(TwoRounds):
@@ -195,15 +167,6 @@ def test_a_missed_step_is_zero_unasked_or_asked_all_the_same() -> None:
 
 
 @pytest.mark.usefixtures("third")
-def test_scoring_again_leaves_missed_steps_as_they_are() -> None:
-    asked = (*ONE_TASK, *TEXT_ONLY, *RANKED, "--ranker", "third-place")
-    line = ("--model", "lexical", *asked, *benchmark_options("top_k=2"))
-    assert call(*line, "--out", "a").code == 0
-    again = call("score", "a", "--json=full")
-    assert json.loads(again.out) == {"directory": "a", **summary("a")}
-
-
-@pytest.mark.usefixtures("third")
 def test_a_run_is_bound_to_the_ranks_and_not_to_where_they_lie() -> None:
     asked = (*ONE_TASK, *TEXT_ONLY, *RANKED, "--ranker", "third-place")
     line = ("--model", "oracle", *asked, "--out", "a")
@@ -228,10 +191,3 @@ def test_steps_without_ranks_are_listed_before_anything_is_asked() -> None:
     said = str(caught.value)
     some = ", ".join(ids[:10])
     assert f"fixed has no ranks for 12 of 14 selected steps: {some} and 2 more" in said
-
-
-def test_a_ranker_s_name_or_a_file() -> None:
-    assert open_ranks("lexical").name == "lexical"
-    called = call("--model", "oracle", *ONE_TASK, *RANKED, "--ranker", "lexicall")
-    assert called.code == 2
-    assert "did you mean 'lexical'?" in called.complaint

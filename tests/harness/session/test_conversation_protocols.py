@@ -81,16 +81,6 @@ def test_the_oracle_is_always_right_and_a_run_is_scored_from_its_record(protocol
     assert f"\n0 of {len(scores)} predictions" in call("score", "oracle").out
 
 
-def test_a_step_is_named_by_its_turn() -> None:
-    """As `data list` lists it; a conversation has several first steps."""
-    asked = ("-b", "mt-mind2web", "--data", "data")
-    listed = call("data", "list", *asked).out.splitlines()
-    name = [one.split()[0] for one in listed if ":2 of " in one][-1]
-    how = ("--protocol", "mt-mindact", *benchmark_options("candidates=snapshot"))
-    shown = call("show", name, *asked, *how)
-    assert shown.code == 0 and "number 2 of" in shown.out
-
-
 def test_a_memory_needs_conversations() -> None:
     called = call("run", "-m", "oracle", *ONE_TASK, "--protocol", "self-map", "--ranker", "lexical")
     assert called.code == 2

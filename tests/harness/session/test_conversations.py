@@ -28,7 +28,7 @@ from harness.runs import StepUnit
 from harness.settings import Settings
 from parsers.records import Gold
 from tests.harness.benchmarks._conversations import conversations, written
-from tests.harness.commands.tool import benchmark_options, call, calls, last_lines, summary
+from tests.harness.commands.tool import call, calls, last_lines, summary
 from tests.numbers import counts, number
 from tests.units import step_of
 
@@ -95,16 +95,6 @@ def test_the_candidates_of_an_earlier_action_are_the_first_of_the_ranker(
     assert past.scene.crop(best) == ()
 
 
-def test_turns_do_not_depend_on_which_steps_a_run_selects(tmp_path: Path, listed: Released) -> None:
-    whole = open_steps("mt-mind2web", data=written(tmp_path, listed))
-    last = [entry for entry in whole.entries if entry.labels["turn"] == "3"]
-    every = {step.step_id: step.turns for step in steps_of(whole)}
-    # In reverse, so that each conversation was dropped from memory before it is asked for.
-    for entry in reversed(last):
-        alone = steps_of(replace(whole, entries=(entry,)), whole)
-        assert [step.turns for step in alone] == [every[entry.unit_id]]
-
-
 def test_an_action_without_an_acceptable_element_is_remembered_without_one(
     tmp_path: Path, listed: Released
 ) -> None:
@@ -124,27 +114,6 @@ def test_pages_of_earlier_turns_are_read_when_they_are_looked_at(
     assert first.scene.listing(first.positives) == seen
     with pytest.raises(Exception, match="cannot be read"):
         second.scene.listing(second.positives)
-
-
-def test_a_run_is_scored_again_without_its_data(listed: Released) -> None:
-    written(Path("data"), listed)
-    run = call(*ONE, "--protocol", "self-map", "--model", "oracle", "-o", "a", "--progress", "off")
-    assert run.code == 0, run.err
-    shutil.rmtree("data")
-    again = call("score", "a")
-    assert again.code == 0, again.err
-    assert "0 of" in again.out.splitlines()[-1]
-    assert [line["scores"]["success"] for line in last_lines("a")].count(1.0) > 10
-
-
-def test_only_runs_that_show_turns_have_them_on_record(listed: Released) -> None:
-    written(Path("data"), listed)
-    for protocol in ("mindact-choice", "self-map"):
-        call(*ONE, "--protocol", protocol, "--model", "oracle", "-o", protocol)
-    assert all("turns" not in line["detail"] for line in last_lines("mindact-choice"))
-    for line in last_lines("self-map"):
-        turns = line["detail"].get("turns", [])
-        assert len(turns) == int(line["labels"]["turn"]) - 1
 
 
 def outcome(conversation: str, number: int, won: bool | None, **facts: Any) -> StepUnit:
@@ -244,29 +213,6 @@ def test_ranks_that_miss_an_action_are_named_in_one_line(listed: Released) -> No
     assert ranked.code == 0
 
 
-def test_pictures_are_refused_where_there_are_none(listed: Released) -> None:
-    written(Path("data"), listed)
-    refused = call(*ONE[:-2], "--protocol", "seeact-two-rounds", "--model", "oracle", "-o", "a")
-    assert refused.code == 2
-    assert "no screenshots next to its files here" in refused.complaint
-    assert "--image-policy none" in refused.complaint
-    blind = call(
-        *ONE[:-2],
-        "--protocol",
-        "seeact-two-rounds",
-        "--model",
-        "oracle",
-        "-o",
-        "a",
-        "--image-policy",
-        "none",
-    )
-    assert blind.code == 0
-    line = (*ONE[:-2], "--protocol", "seeact-two-rounds", "--model", "oracle", "-o", "b")
-    lost = call(*line, "--image-policy", "none", *benchmark_options("lost_rows=yes"))
-    assert lost.code == 2 and "--benchmark-option lost_rows has no effect" in lost.complaint
-
-
 def test_plain_protocols_see_nothing_of_earlier_turns(listed: Released) -> None:
     """The condition without history: the actions of the same turn, and no others."""
     written(Path("data"), listed)
@@ -290,16 +236,3 @@ def test_plain_protocols_see_nothing_of_earlier_turns(listed: Released) -> None:
     )
     assert second["confirmed_task"] in asked and first["confirmed_task"] not in asked
     assert second["action_reprs"][0] in asked
-
-
-def test_results_are_told_by_the_number_of_the_turn(listed: Released) -> None:
-    written(Path("data"), listed)
-    call(*ONE, "--protocol", "mindact-choice", "--model", "oracle", "-o", "a")
-    told = call("report", "a", "--by", "turn")
-    assert told.code == 0, told.err
-    rows = [line.split() for line in told.out.splitlines()]
-    numbers = [row[:3] for row in rows if row and row[0].isdigit()]
-    assert numbers == [
-        [str(place), "1", str(len(turn["actions"]))]
-        for place, turn in enumerate(listed[0]["turns"], start=1)
-    ]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from harness.benchmarks.scoring import on_record
 from harness.runs import StepUnit
 from harness.session.report import result_grid
-from harness.session.summary import plain, results_of
+from harness.session.summary import results_of
 from harness.settings import read_settings
 from harness.tables import Grid
 from parsers import MIND2WEB
@@ -58,25 +58,3 @@ def test_answers_of_none_are_counted_with_their_share() -> None:
     steps = [*worked(), ended(Status.NONE, 0), ended(Status.NONE, 1)]
     assert line(below(steps), "answered 'none") == "answered 'none of these': 2 of 8 (25.0 %)"
     assert not any(text.startswith("answered 'none") for text in below(worked()))
-
-
-def test_letters_read_from_running_text_are_counted() -> None:
-    plainly = [ended(Status.ANSWERED, number) for number in range(4)]
-    assert not any(told.startswith("letters read") for told in below(plainly))
-    steps = [plainly[0]]
-    for record in plainly[1:]:
-        assert record.prediction is not None
-        in_text = replace(record.prediction, flags=("in_text",))
-        steps.append(replace(record, prediction=in_text))
-    assert line(below(steps), "letters read") == "letters read from running text: 3 of 4"
-
-
-def test_nothing_is_not_called_none() -> None:
-    told = line(below(worked()), "replies without an element")
-    assert told == "replies without an element: 0 (0.0 % unreadable)"
-
-
-def test_what_has_no_order_is_written_in_a_fixed_one() -> None:
-    # The order of a set of texts is another in every process.
-    assert plain(frozenset(Status)) == sorted(status.value for status in Status)
-    assert list(plain({"b": 1, "a": 2})) == ["a", "b"]

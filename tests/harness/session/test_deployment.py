@@ -19,8 +19,6 @@ from harness.session.deployment import Deployment
 from harness.settings import Settings
 from parsers.records import Prediction, Status
 from tests.harness.commands.tool import (
-    CLICK_A,
-    DEV,
     ONE_TASK,
     TEXT_ONLY,
     at,
@@ -104,18 +102,6 @@ def test_score_failures_settles_them_and_is_recorded(kind: str) -> None:
     assert manifest["sessions"][-1]["settings"]["score_failures"] is True
 
 
-@pytest.mark.parametrize("kind", WITHOUT)
-def test_another_token_limit_in_the_same_folder_goes_on_and_keeps_the_cost(kind: str) -> None:
-    with WireServer(constant(WITHOUT[kind][0])) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
-        assert call(*line).code == 2
-        server.react = replying()
-        called = call(*line, "--max-tokens", "500")
-        assert called.code == 0, called.err
-    assert summary("a")["complete"] is True
-    assert {record["reply"]["text"] for record in calls("a")} == {"I would click it.", CLICK_A}
-
-
 def test_other_settings_are_refused_once_a_unit_was_answered() -> None:
     good, bad = replying(), error(400, "At most 1 image(s) may be provided")
     with WireServer(lambda ask: good(ask) if server.count < 8 else bad) as server:
@@ -124,33 +110,6 @@ def test_other_settings_are_refused_once_a_unit_was_answered() -> None:
         refused = call(*line, "--max-tokens", "500")
     assert (refused.code, "other settings" in refused.err) == (2, True)
     assert settled("a")
-
-
-@pytest.mark.parametrize("kind", WITHOUT)
-@pytest.mark.parametrize("more", [("--samples", "2"), ("--repeats", "2")], ids=str)
-def test_votes_and_repeats_stop_alike(kind: str, more: tuple[str, ...]) -> None:
-    with WireServer(constant(WITHOUT[kind][0])) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a", *more)
-        called = call(*line, "--temperature", "1")
-    assert called.code == 2
-    assert not settled("a")
-
-
-def test_fewer_units_that_all_fail_stop_too() -> None:
-    one = ("--only", "step_id=" + first_step_id())
-    with WireServer(constant(WITHOUT["empty"][0])) as server:
-        line = at(server, *DEV, *one, *TEXT_ONLY, "--no-cache", "--out", "a")
-        called = call(*line)
-        assert called.code == 2
-        assert "no step got an answer (1 empty)" in called.err
-        server.react = replying()
-        assert call(*line).code == 0
-    assert len(settled("a")) == 1
-
-
-def first_step_id() -> str:
-    assert call("--model", "lexical", *ONE_TASK, "--out", "first", "--progress", "off").code == 0
-    return str(steps("first")[0]["unit_id"])
 
 
 def test_a_first_call_that_is_too_long_ends_the_run_with_the_remedy() -> None:
@@ -182,7 +141,7 @@ def test_a_batch_that_comes_back_without_an_answer_stops_the_run(
 
     with WireServer(react) as server:
         where = ("--model", "openai:m", "--base-url", server.base_url("openai"), "--out", "a")
-        more = ("--workers", "1", "--progress", "off", "--tier", "batch", "--yes")
+        more = ("--progress", "off", "--tier", "batch", "--yes")
         line = (*where, *ONE_TASK, *TEXT_ONLY, *more)
         assert until_it_ends() == 2
         assert not settled("a")
@@ -214,19 +173,6 @@ def test_refusals_in_the_same_words_stop_a_run_that_had_answers_and_are_asked_ag
         server.react = good
         assert call(*line).code == 0
     assert counts(summary("a"))["statuses"] == {"answered": 14}
-
-
-def test_a_model_that_cannot_be_read_is_scored_and_quoted_once() -> None:
-    text = "We \x1b[2J like\n\ncats " + "very " * 100
-    with WireServer(constant(Answer(text=text))) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a", "--repeats", "6")
-        called = call(*line)
-    assert called.code == 0
-    [warning] = [one for one in called.err.splitlines() if "in a row" in one]
-    assert "20 steps in a row" in warning
-    assert "cats very" in warning
-    assert "\x1b" not in warning
-    assert len(warning) < 400
 
 
 class Mine:
@@ -335,8 +281,6 @@ def test_what_answers_without_a_deployment_never_stops_a_run(
         session.ends(status, text="hm")
     assert not session.stopped
     assert session.settled == list(range(120))
-    fine = {Status.ANSWERED, Status.NOT_OFFERED, Status.NO_REPLY}
-    assert len(session.said) == (status not in fine)
 
 
 MODELS_OWN = [
@@ -353,11 +297,6 @@ MODELS_OWN = [
 @pytest.mark.parametrize("status", MODELS_OWN)
 def test_statuses_of_the_model_never_stop_a_run(status: Status) -> None:
     session = Session()
-    for _ in range(19):
+    for _ in range(120):
         session.ends(status, text="ELEMENT: maybe")
-    assert not session.said
-    session.ends(status, text="ELEMENT: maybe")
-    assert (len(session.said), "ELEMENT: maybe" in session.said[0]) == (1, True)
-    for _ in range(100):
-        session.ends(status)
-    assert (len(session.said), session.stopped, len(session.settled)) == (1, [], 120)
+    assert (session.stopped, len(session.settled)) == ([], 120)

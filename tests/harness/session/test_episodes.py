@@ -24,13 +24,6 @@ from tests.harness.pictures.test_store import alive
 from tests.harness.session.counting import Pressing
 from tests.test_entry_points import Echo
 
-PROTOCOLS = (
-    "coordinates",
-    "autowebglm",
-    "seeact-two-rounds",
-    "seeact-annotation",
-    "mindact-choice",
-)
 RUN: dict[str, Any] = {"benchmark": "pressing", "preflight": False}
 
 
@@ -122,19 +115,6 @@ def test_policies_for_steps_play_step_by_step(protocol: str, tmp_path: Path) -> 
     assert "0 of 3 predictions read differently" in call("score", "lexical").out
 
 
-def test_half_an_emoji_and_a_goal_of_56_mb_are_recorded_cleaned_and_cut(
-    pressing: Callable[[Any], None], tmp_path: Path
-) -> None:
-    pressing(lambda: Pressing(parameters=({"goal": 3, "odd": True},)))
-    done = harness.evaluate("lexical", protocol="coordinates", out="run", **RUN)
-    assert done.complete
-    (record,) = done.records()
-    assert record.prediction is not None
-    assert record.prediction.parsed["end"] == "half \N{REPLACEMENT CHARACTER} pressed"
-    assert sum(file.stat().st_size for file in Path("run").rglob("*.jsonl")) < 1_000_000
-    assert harness.evaluate("lexical", protocol="coordinates", out="run", **RUN).complete
-
-
 def test_what_fails_is_tried_again_and_then_does_not_count(
     pressing: Callable[[Any], None], tmp_path: Path
 ) -> None:
@@ -164,14 +144,6 @@ def test_unreadable_replies_do_nothing_are_told_and_end_an_episode(tmp_path: Pat
         assert record.prediction.status in ("parse_error", "empty")
         assert record.scores == {"success": 0.0}
     assert any("no action: the reply could not be read" in text for text in player.texts)
-
-
-def test_without_any_action_an_episode_is_no_answer_however_few_its_steps(tmp_path: Path) -> None:
-    player = Player(lambda text, number: "I would rather not say.")
-    run = {**RUN, "protocol": "seeact-two-rounds", "out": "run"}
-    for record in harness.evaluate(player, benchmark_option={"max_steps": 1}, **run).records():
-        assert record.prediction is not None and record.prediction.status == "parse_error"
-        assert record.prediction.parsed["end"] == "step limit"
 
 
 @pytest.mark.parametrize(
@@ -257,12 +229,6 @@ def test_settings_of_recorded_steps_are_refused(tmp_path: Path) -> None:
     assert oracle.code == 2 and "oracle" in oracle.err
     with pytest.raises(UserError, match="needs the right answer, and pressing has none on r"):
         harness.evaluate(Oracle(), **RUN)
-
-
-def test_an_estimate_opens_no_environment(tmp_path: Path) -> None:
-    told = call("run", "-m", "openai:gpt-5.4", "-b", "pressing", "--dry-run")
-    assert told.code == 0, told.err
-    assert "3 valid episodes" in told.out
 
 
 def test_a_run_killed_while_a_page_hangs_leaves_no_process_and_goes_on(tmp_path: Path) -> None:

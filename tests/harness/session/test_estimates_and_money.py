@@ -66,29 +66,6 @@ def test_a_rehearsal_counts_calls_and_pictures_exactly_and_brackets_tokens() -> 
     assert high[1] == 1024 * server.count
 
 
-def test_a_rehearsal_needs_no_key_and_uses_the_documented_rule() -> None:
-    rehearsed = call("--model", "gpt-4o", *ONE_TASK, "--dry-run")
-    assert rehearsed.code == 0
-    assert "calls:     14 (counted; plus one preflight call)" in rehearsed.out
-    assert "by the documented rule (OpenAI" in rehearsed.out
-    assert "an estimate" in rehearsed.out
-    cases = r"^(?:low|expected|high): .*\$([\d.]+)$"
-    costs = [float(cost) for cost in re.findall(cases, rehearsed.out, re.M)]
-    assert len(costs) == 3
-    assert costs == sorted(costs)
-
-
-def test_repeats_and_limits_of_tokens_enter_the_rehearsal() -> None:
-    with WireServer() as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--dry-run")
-        once = call(*line, "--max-tokens", "100,40")
-        thrice = call(*line, "--max-tokens", "100,40", "--repeats", "3")
-    # No reply is expected to be longer than it may be.
-    assert cases(once.out)["expected"][1] == cases(once.out)["high"][1] == 7 * 140
-    assert cases(thrice.out)["high"][1] == 3 * 7 * 140
-    assert "calls:     42 " in thrice.out
-
-
 @pytest.mark.parametrize("output", [1, 1024])
 def test_the_limit_in_dollars_is_never_passed(output: int) -> None:
     Path("prices.toml").write_text(PRICES)
@@ -196,45 +173,11 @@ def test_what_a_call_may_cost_is_said_before_any_is_sent(dry: tuple[str, ...]) -
         assert re.search(r"the next call may cost up to \$\d\.\d{4}", called.err)
 
 
-def test_a_call_that_fits_what_was_said_is_sent() -> None:
-    Path("prices.toml").write_text(PRICES)
-    with WireServer(honest) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml", "--out", "a")
-        [most] = re.findall(r"at most \$([\d.]+) a call", call(*line, "--dry-run").err)
-        assert call(*line, "--max-cost", str(float(most) + 0.0001)).code == 1
-        assert server.count > 0
-
-
-@pytest.mark.parametrize("model", ["lexical", "openai:m"])
-def test_where_nothing_is_spent_nothing_is_said_about_cost(model: str) -> None:
-    with WireServer(honest) as server:
-        place = ("--base-url", server.base_url("openai")) if ":" in model else ()
-        done = call("--model", model, *place, *ONE_TASK, *TEXT_ONLY, "--out", "a")
-    assert done.code == 0
-    assert "cost:" not in done.err + done.out
-
-
-def test_prices_may_be_json_and_wrong_ones_are_refused() -> None:
-    Path("p.json").write_text(json.dumps({"openai:m": {"input": 1.0, "output": 1.0}}))
-    with WireServer(honest) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a")
-        assert call(*line, "--prices", "p.json").code == 0
-        Path("p.json").write_text(json.dumps({"openai:m": {"inptu": 1.0}}))
-        refused = call(*line, "--prices", "p.json")
-        assert (refused.code, "p.json" in refused.complaint) == (2, True)
-    costs: list[Any] = [record["cost"] for record in calls("a")]
-    assert all(cost > 0 for cost in costs)
-
-
 @pytest.mark.parametrize(
     "url",
     [
         "http://localhost:{}/v1",
-        "http://127.0.0.1:{}/v1",
-        "http://gateway.lan:{}/v1",
         "http://10.1.2.3:{}/v1",
-        "http://192.168.7.8:{}/v1",
-        "http://gateway:{}/v1",
         "https://api.example.com:{}/v1",
     ],
 )
@@ -247,14 +190,6 @@ def test_a_cost_limit_needs_a_price_wherever_the_server_stands(url: str, provide
     assert f"--max-cost needs a price for {provider}:{model}" in called.err
     assert "--prices FILE" in called.err
     assert not Path("a").exists()
-
-
-def test_a_server_whose_price_is_given_as_nothing_takes_a_cost_limit() -> None:
-    Path("prices.toml").write_text('["openai:m"]\ninput = 0\noutput = 0\n')
-    with WireServer(replying()) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml", "--out", "a")
-        assert call(*line, "--max-cost", "0.5").code == 0
-    assert summary("a")["cost"] == 0.0
 
 
 def test_thoughts_outside_of_the_reply_are_billed_and_count_towards_the_limit() -> None:
@@ -281,11 +216,3 @@ def test_thoughts_outside_of_the_reply_are_billed_and_count_towards_the_limit() 
         assert server.count == 9
         spent = sum(one["cost"] for one in calls("a"))
     assert spent == pytest.approx(0.0512 * 8), "the first call is not on record"
-
-
-@pytest.mark.parametrize("price", ["nan", "inf", "-1.0", "true"])
-def test_a_price_that_is_no_price_is_refused(price: str) -> None:
-    Path("prices.toml").write_text(f'["openai:m"]\ninput = {price}\noutput = 1.0\n')
-    called = call("--model", "gpt-4o", *ONE_TASK, "--dry-run", "--prices", "prices.toml")
-    assert called.code == 2
-    assert "input must be dollars per million tokens" in called.err

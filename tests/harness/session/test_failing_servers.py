@@ -27,7 +27,7 @@ from tests.harness.commands.tool import (
     whole_text,
 )
 from tests.numbers import counts, row
-from tests.servers import Answer, Ask, Reaction, WireServer, error, html
+from tests.servers import Answer, Ask, Reaction, WireServer, error
 from tests.servers.wire import body_of
 
 FIRST_STEP = "(none yet)"
@@ -57,21 +57,6 @@ def status_of_first() -> tuple[str, bool]:
     return line["prediction"]["status"], line["settled"]
 
 
-def test_too_fast_once_is_waited_for_and_then_answered() -> None:
-    seen: list[int] = []
-
-    def react(ask: Ask) -> Answer:
-        seen.append(ask.number)
-        return error(429, "slow down", retry_after="0.05") if len(seen) == 1 else replying()(ask)
-
-    with WireServer(react) as server:
-        called = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a"))
-        assert server.count == 15
-    assert called.code == 0
-    assert sorted(record["attempts"] for record in calls("a")) == [1] * 13 + [2]
-    assert "without an answer" not in called.out
-
-
 def test_a_refused_key_ends_the_run_at_once_and_a_good_server_goes_on() -> None:
     with WireServer(error(401, "Incorrect API key provided")) as server:
         called = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--concurrency", "1", "--out", "a"))
@@ -84,25 +69,6 @@ def test_a_refused_key_ends_the_run_at_once_and_a_good_server_goes_on() -> None:
         server.react = replying()
         assert call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a")).code == 0
     assert summary("a")["complete"] is True
-
-
-def test_the_call_beforehand_finds_a_mistake_before_any_step_is_asked() -> None:
-    with WireServer(error(404, "The model `m` does not exist")) as server:
-        line = [arg for arg in at(server, *ONE_TASK, "--out", "a") if arg != "--no-preflight"]
-        called = call(*line)
-        assert (called.code, server.count) == (2, 1)
-        assert "ready" in server.asks[0].text
-        assert "does not exist" in called.err.splitlines()[-1]
-    assert not Path("a").exists()
-
-
-def test_a_page_instead_of_an_answer_is_told_in_one_line() -> None:
-    with WireServer(html()) as server:
-        line = [arg for arg in at(server, *ONE_TASK, "--out", "a") if arg != "--no-preflight"]
-        called = call(*line)
-    assert called.code == 2
-    assert len(called.err.splitlines()) == 6  # five of the heading
-    assert "Traceback" not in called.err
 
 
 @pytest.mark.parametrize(
@@ -148,28 +114,6 @@ def test_what_no_score_depends_on_is_paid_for_once(odd: dict[str, object]) -> No
         assert call(*line).code == 0
         assert server.count == 14
     assert summary("a")["complete"] is True
-
-
-def test_what_can_never_be_read_is_not_bought_eight_times() -> None:
-    good = replying()
-    with WireServer(good) as server:
-        line = at(
-            server,
-            *ONE_TASK,
-            *TEXT_ONLY,
-            "--no-cache",
-            "--out",
-            "a",
-            "--adapter-option",
-            "attempts=8",
-        )
-        server.react = lambda ask: (
-            Answer(raw=json.dumps(body_of(ask, good(ask)) | {"choices": [NUMBER]}).encode())
-            if ask.number == 1 or whole_text(ask) == whole_text(server.asks[0])
-            else good(ask)
-        )
-        assert call(*line).code == 1
-        assert sum(whole_text(ask) == whole_text(server.asks[0]) for ask in server.asks) == 3
 
 
 NUMBER: dict[str, object] = {"message": {"content": 5}, "finish_reason": "stop"}
@@ -257,16 +201,6 @@ def test_a_run_with_answers_goes_on_once_a_word_for_the_end_is_declared() -> Non
     assert told == [None, "other,END-OF-ANSWER"]
 
 
-def test_a_dialogue_that_broke_off_is_taken_up_with_its_second_round() -> None:
-    with WireServer(second_round(error(500, "out of order"))) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
-        assert call(*line).code == 1
-        server.react = replying()
-        before = server.count
-        assert call(*line).code == 0
-        assert [ask.rounds for ask in server.asks[before:]] == [1]
-
-
 def test_failures_are_settled_when_the_user_says_so() -> None:
     with WireServer(first_step(error(500, "out of order"))) as server:
         line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
@@ -277,23 +211,6 @@ def test_failures_are_settled_when_the_user_says_so() -> None:
     found = summary("a")
     assert row(found, "element", "micro")["n"] == 7
     assert found["complete"] is True
-
-
-def test_what_was_left_open_is_settled_by_a_later_line() -> None:
-    with WireServer(first_step(error(500, "out of order"))) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
-        assert call(*line).code == 1
-        assert call(*line, "--score-failures").code == 0
-    assert status_of_first() == ("no_reply", True)
-
-
-def test_a_prompt_that_the_server_finds_too_long_is_the_model_s_own_failure() -> None:
-    refusal = error(
-        400, "This model's maximum context length is 10 tokens", "context_length_exceeded"
-    )
-    with WireServer(first_step(refusal)) as server:
-        assert call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a")).code == 0
-    assert status_of_first() == ("too_long", True)
 
 
 @pytest.mark.parametrize("name", ["anthropic", "google"])
@@ -307,7 +224,7 @@ def test_the_other_providers_are_asked_by_the_same_line(
     monkeypatch.setenv(key, "no-real-key-0123456789")
     with WireServer(lambda ask: Answer(text=CLICK_A)) as server:
         url = server.base_url("anthropic")
-        line = ("--model", model, "--base-url", url, *ONE_TASK, "--workers", "1", "--out", "a")
+        line = ("--model", model, "--base-url", url, *ONE_TASK, "--out", "a")
         called = call(*line, "--progress", "off")
         assert called.code == 0, called.err
         assert {ask.provider for ask in server.asks} == {name}
@@ -341,14 +258,6 @@ def test_an_address_with_a_secret_is_refused_and_not_repeated(url: str, place: P
     assert "--base-url holds a " in called.err
     assert "RECOGNISABLE" not in called.out + called.err
     assert not (place / "a").exists()
-
-
-def test_the_first_call_is_tried_as_often_as_attempts_says() -> None:
-    with WireServer(error(500, "down")) as server:
-        line = [arg for arg in at(server, *ONE_TASK, "--out", "a") if arg != "--no-preflight"]
-        called = call(*line, "--adapter-option", "attempts=1")
-        assert (called.code, server.count) == (2, 1)
-    assert "the model does not answer: server after 1 try" in called.err
 
 
 def test_the_last_line_of_progress_has_the_scores_of_all_steps() -> None:

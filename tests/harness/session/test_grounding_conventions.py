@@ -102,11 +102,6 @@ def test_right_conventions_are_not_doubted(
     assert "`coordinates=" not in below(made) + capfd.readouterr().err
 
 
-def test_a_baseline_that_always_points_at_one_place_is_not_doubted() -> None:
-    made = harness.evaluate("centre", benchmark="sample-grounding", out="centre", progress="off")
-    assert "`coordinates=" not in below(made)
-
-
 def test_a_few_items_say_nothing_and_one_odd_answer_does_not_hide_the_others() -> None:
     made = run(lambda share: share, "absolute")
     records = made.records()

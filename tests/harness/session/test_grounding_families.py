@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,11 @@ import pytest
 from PIL import Image
 
 import harness
-from adapters import Reply
 from harness.benchmarks import open_benchmark
-from harness.benchmarks.grounding.protocol import Grounding
-from harness.dialogue import hold
 from harness.pictures import PicturePolicy, plan, read_size
-from harness.protocols import open_protocol
 from harness.views import PlaceView
-from parsers.grounding import GroundingDetail, Target, hit
-from parsers.points import CONVENTIONS, FORMS, Convention, Form
-from parsers.records import Prediction, Status
+from parsers.grounding import GroundingDetail
+from parsers.records import Status
 from tests.families import FAMILIES, Family
 from tests.harness.commands.tool import isolate
 from tests.servers import Answer, Ask, WireServer
@@ -96,7 +90,6 @@ def test_what_a_family_answers_is_scored(
             protocol_option=options,
             out="run",
             preflight=False,
-            workers=1,
             cache=False,
         )
     records = {record.unit_id: record for record in done.records()}
@@ -107,52 +100,3 @@ def test_what_a_family_answers_is_scored(
     assert sorted(statuses) == [*[Status.ANSWERED] * 3, Status.NONE]
     first = "text" if family.pack in ("mai-ui", "showui") else "image_url"
     assert {order[0] for order in server.orders} == {first}
-
-
-def oracles() -> Iterator[tuple[Form, Convention, str]]:
-    for form in FORMS:
-        for coordinates in CONVENTIONS:
-            yield form, coordinates, "crop" if coordinates == "unit" else "none"
-
-
-@pytest.mark.parametrize(("form", "coordinates", "zoom"), list(oracles()))
-def test_the_oracle_is_right_wherever_the_numbers_are_fine_enough(
-    form: Form, coordinates: Convention, zoom: str
-) -> None:
-    options = {"form": form, "coordinates": coordinates}
-    of_form = [open_protocol("grounding", {**options, "zoom": z}) for z in {"none", zoom}]
-    for protocol in of_form:
-        assert isinstance(protocol, Grounding)
-        for item, detail in sample().values():
-            action = detail.gold.action
-            right = Prediction(Status.NONE if action is None else Status.ANSWERED, action)
-            replies = protocol.write(item, right)
-            said = answered(protocol, item, replies)
-            # SeeClick's dictionaries have no word for none.
-            declines = form != "seeclick"
-            reachable = declines if action is None else fine(detail.gold, coordinates, protocol)
-            assert hit(said, detail) == float(reachable), (item.unit_id, said)
-
-
-def answered(protocol: Grounding, item: PlaceView, replies: Mapping[str, str]) -> Prediction:
-    return hold(protocol.dialogue(item), lambda ask: Reply(replies[ask.place]))
-
-
-def fine(target: Target, coordinates: Convention, protocol: Grounding) -> bool:
-    """Whether the middle of a target, rounded as the numbers are, still lies in it."""
-    assert target.point is not None
-    steps = {"absolute": SIZE, "unit": (100, 100), "per-mille": (1000, 1000), "per-999": (999, 999)}
-    left, top, right, bottom = 0.0, 0.0, *map(float, SIZE)
-    x, y = target.point
-    for _ in protocol.places:
-        across, down = (
-            (right - left) / steps[coordinates][0],
-            (bottom - top) / steps[coordinates][1],
-        )
-        found = left + round((x - left) / across) * across, top + round((y - top) / down) * down
-        first, upper = (
-            min(max(round(at - side / 4), 0), side // 2)
-            for at, side in zip(found, SIZE, strict=True)
-        )
-        left, top, right, bottom = first, upper, first + SIZE[0] / 2, upper + SIZE[1] / 2
-    return target.holds(found)

@@ -6,19 +6,17 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from adapters.registry import Entry
-from harness.benchmarks import BENCHMARKS, benchmark
+from harness.benchmarks import BENCHMARKS
 from tests import numbers
 from tests.grounding import Screens
 from tests.harness.benchmarks._files import shared_data
 from tests.harness.commands.tool import Called, call, isolate
-from tests.test_made_up_kind import RoadSigns
 
 PRO = "screenspot-pro/annotations"
 V2 = "screenspot-v2-converted"
@@ -124,12 +122,6 @@ def test_totals_are_those_of_a_script_of_its_own(benchmark: str, folder: str, fi
     assert numbers.row(left_out, "hit", "micro")["n"] == len(lines)
 
 
-def test_the_note_is_that_of_the_benchmark() -> None:
-    lines: list[Line] = [{"item": "marlowe-2c52d5d2-1", "point": [1, 2]}]
-    note = json.loads(score(lines, "-b", "sample-grounding", "--json=full").out)["note"]
-    assert note == benchmark("sample-grounding").note and "Mind2Web" not in note
-
-
 def test_what_is_absent_is_right_where_it_is_declined() -> None:
     lines: list[Line] = [{"item": "gone", "declined": True}, {"item": "search", "declined": True}]
     found = json.loads(score(lines, "-b", "screens", "--json=full").out)
@@ -157,21 +149,3 @@ def test_a_mistake_in_the_file_is_told(line: Line, problem: str) -> None:
     told = score([line], "-b", "screens")
     assert told.code == 2 and problem in " ".join(told.err.split())
     assert "Traceback" not in told.err
-
-
-def test_shares_that_are_taken_for_pixels_are_told() -> None:
-    lines: list[Line] = [{"item": "menu", "point": [0.5, 0.25]}]
-    told = " ".join(score(lines, "-b", "screens").out.split())
-    assert "1 place in pixels lie within 0 to 1" in told
-
-
-def test_a_second_line_about_an_item_is_refused() -> None:
-    twice: list[Line] = [{"item": "menu", "point": [1, 2]}] * 2
-    assert "a second prediction for item menu" in score(twice, "-b", "screens").err
-
-
-def test_a_kind_that_knows_none_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    bare = replace(RoadSigns(), declared=replace(RoadSigns().declared, actions=None))
-    monkeypatch.setitem(BENCHMARKS._entries, "road-signs", Entry("", bare))
-    told = score([{"item": "x"}], "-b", "road-signs")
-    assert told.code == 2 and "road-signs declares no actions to predict" in told.err

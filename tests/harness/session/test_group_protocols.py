@@ -10,17 +10,13 @@ from adapters.contract import Request
 from parsers import letter
 from tests.harness.commands.tool import (
     ONE_TASK,
-    at,
     benchmark_options,
     call,
     calls,
     is_right,
-    replying,
     steps,
     summary,
 )
-from tests.harness.session.cut_off import goes_on_where_it_stopped, until_pulled
-from tests.servers import WireServer
 
 RANKED = (*ONE_TASK, "--ranker", "lexical", "--no-cache")
 NAMES = ("seeact-choice", "mindact-choice", "mindact-generate", "seq2seq")
@@ -35,16 +31,6 @@ def by_chance(request: Request) -> str:
     if request.place.startswith("group"):
         return f"{letter(number + 1)}.\nAnswer: {letter(number + 1)}.\nAction: CLICK"
     return f"ELEMENT: {letter(number)}\nACTION: CLICK\nVALUE: None"
-
-
-stopping = until_pulled(by_chance)
-
-
-def not_applicable(request: Request) -> str:
-    """A model that finds its element nowhere."""
-    if request.place.endswith("describe"):
-        return "It is not here."
-    return "ELEMENT: NA\nACTION: CLICK\nVALUE: None" if "batch" in request.place else "Answer: NA"
 
 
 def without_letters(request: Request) -> str:
@@ -65,19 +51,6 @@ def test_the_oracle_is_right_everywhere_and_lexical_somewhere_else(name: str) ->
     assert offered and all(s["scores"]["success"] for s in offered)
     assert summary("l")["complete"] is True
     assert {s["step_id"] for s in steps("l")} == {s["step_id"] for s in steps("o")}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_run_that_was_cut_off_goes_on_where_it_stopped(name: str) -> None:
-    goes_on_where_it_stopped(("--protocol", name, *RANKED, "--model", script("stopping")), after=11)
-
-
-@pytest.mark.parametrize("name", ["seeact-choice", "mindact-choice"])
-def test_na_everywhere_is_none_and_no_error(name: str) -> None:
-    asked = ("--protocol", name, *RANKED, "--model", script("not_applicable"))
-    assert call(*asked, "--out", "r").code == 0
-    told = [s["prediction"]["status"] for s in steps("r") if s["asked"]]
-    assert told and set(told) == {"none"}
 
 
 def test_a_positive_that_is_not_among_the_first_is_zero_without_a_call() -> None:
@@ -105,14 +78,6 @@ def test_classification_needs_no_call_and_shows_no_operation() -> None:
     lines = {line.split()[0]: line.split() for line in told.out.splitlines() if line.strip()}
     for name in ("macro,", "chance", "ceiling"):
         assert lines[name][-2:] == ["n/a", "n/a"]
-
-
-def test_classification_sends_nothing_to_a_hosted_model() -> None:
-    with WireServer(replying()) as server:
-        line = at(server, *RANKED, "--preflight", "--protocol", "classify", "--out", "r")
-        assert call(*line).code == 0
-        assert server.count == 0
-    assert summary("r")["complete"] is True
 
 
 def test_shuffles_deal_anew_and_tell_their_spread() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,9 @@ from harness.planning.data import open_data
 from harness.records import Row
 from harness.runs.steps import info_of
 from harness.settings import read_settings
-from harness.views import StepView
 from tests.harness.commands.tool import Called, at, call, calls
-from tests.harness.protocols.examples import step
 from tests.servers import Answer, Ask, WireServer
 
-LINES = ("first", "second", "third")
 TASK = "b81c7a25-5404-5147-868d-cb06f7cfffd0"
 """A task of the sample with eleven steps."""
 ACTION = "Thought: {number}\nAction: click(start_box='({number},7)')"
@@ -44,15 +40,6 @@ Action: type(start_box='(x,y)', content='the text to type')
 Action: select(start_box='(x,y)', content='the option to select')
 
 x and y are the middle of the element, as whole numbers from 0 to 1000, where 1000 is the picture's full width or height, counted from its top left corner. If no element fits, write None for the place: start_box='None'."""  # noqa: E501
-
-
-@pytest.mark.parametrize(
-    ("last", "seen"),
-    [(None, LINES), (0, ()), (1, ("third",)), (2, ("second", "third")), (9, LINES)],
-)
-def test_policies_see_as_many_actions_as_are_shown(last: int | None, seen: tuple[str, ...]) -> None:
-    view = StepView(replace(step(), history=LINES), ())
-    assert view.latest(last).step.history == seen
 
 
 @given(
@@ -223,17 +210,6 @@ def test_what_cannot_be_shown_is_refused(
     done = call("--model", "oracle", "--benchmark", "sample", "--limit", "1", "--dry-run", *line)
     assert done.code == 2
     assert reason in done.complaint
-
-
-def test_a_run_about_other_tasks_is_no_history(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    base = ("--model", "random", "--benchmark", "sample", "--limit", "2")
-    assert call(*base, "--split", "dev", "--out", "other").code == 0
-    done = call(*base, "--only", f"task_id={TASK}", "--benchmark-option", "history_from=other")
-    assert done.code == 2
-    assert "other: the run has nothing about step" in done.err.splitlines()[-1]
 
 
 def test_pictures_before_the_question_are_those_of_the_last_steps(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, at, call, replying
 from tests.servers import WireServer, error
 
@@ -40,13 +38,6 @@ def test_an_incomplete_run_is_headed_so_wherever_it_is_printed() -> None:
         shown = call(*command)
         assert shown.code == 0, shown.err
         assert "INCOMPLETE: 3 of 7 steps" in shown.out, command
-
-
-@pytest.mark.parametrize("command", KINDS)
-def test_a_complete_run_is_not(command: tuple[str, ...]) -> None:
-    with WireServer(replying()) as server:
-        assert call(*at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")).code == 0
-    assert "INCOMPLETE" not in call(*command).out
 
 
 def test_an_incomplete_shard_does_not_count_the_others() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import harness
-from adapters import Fatal, PictureSource, Reply, Request, user
+from adapters import PictureSource, Reply, Request, user
 from adapters.conversation import Conversation
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, Items
@@ -22,7 +22,7 @@ from parsers import Prediction, Status
 from parsers.actions import Action
 from tests.harness.commands.tool import call, isolate
 from tests.test_entry_points import Echo
-from tests.test_made_up_kind import Driver, ReadTheSign, RoadSigns, SignDetail, SignView
+from tests.test_made_up_kind import ReadTheSign, RoadSigns, SignDetail, SignView
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, registry: Any, name: str, thing: object) -> None:
@@ -68,18 +68,6 @@ def test_what_means_nothing_to_a_kind_is_refused_with_one_line(
     assert not Path("r").exists()
 
 
-@pytest.mark.parametrize("command", ["rankers rank", "rankers recall", "data snapshot"])
-def test_commands_for_recorded_steps_say_so(command: str) -> None:
-    named = {
-        "rankers rank": ("-o", "x.parquet"),
-        "rankers recall": ("--ranker", "lexical"),
-        "data snapshot": ("-o", "x.parquet"),
-    }
-    called = call(*command.split(), "-b", "road-signs", *named[command])
-    assert called.code == 2
-    assert "recorded steps" in called.complaint
-
-
 def test_a_run_has_no_settings_of_recorded_steps_on_record() -> None:
     assert call("run", "-m", "oracle", "-b", "road-signs").code == 0
     (folder,) = Path("runs").iterdir()
@@ -111,14 +99,6 @@ def test_units_are_selected_by_levels_and_labels(
     assert run.manifest.config["only"] == list(option)
     again = call("run", "-m", "oracle", "-b", benchmark, "-o", "r", "--only", "town=Berlin")
     assert again.code == 2
-
-
-def test_an_unfinished_run_is_scored_and_told_in_the_words_of_its_kind() -> None:
-    with pytest.raises(Fatal, match="asleep"):
-        harness.evaluate(Driver(2), benchmark="road-signs", out="r", preflight=False, concurrency=1)
-    told = call("score", "r").out
-    assert "0 of 1 predictions read differently" in told
-    assert "no step" not in told + call("report", "r").out
 
 
 def test_a_run_is_read_without_the_package_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from adapters.contract import Request
 from harness.pictures import Recipe
 from parsers import in_box
 from tests.harness.commands.tool import ONE_TASK, call, calls, steps
-from tests.harness.session.cut_off import goes_on_where_it_stopped, until_pulled
 
 ASKED = (*ONE_TASK, "--no-cache")
 MARKS = (*ASKED, "--protocol", "seeact-annotation", "--ranker", "lexical")
@@ -32,9 +31,6 @@ def by_chance(request: Request) -> str:
         text = ("Home", "Search", "Contact", "nowhere to be found at all")[drawn[0] % 4]
         return f"ELEMENT: it\nELEMENT TYPE: LINK\nELEMENT TEXT: {text}\nACTION: CLICK\nVALUE: None"
     return f"ELEMENT: {('NA', 'A', 'C')[drawn[0] % 3]}\nACTION: CLICK\nVALUE: None"
-
-
-stopping = until_pulled(by_chance)
 
 
 def script(name: str) -> str:
@@ -60,13 +56,6 @@ def test_what_the_matcher_costs_is_told_beside_what_the_model_got_wrong() -> Non
         assert step["scores"]["element"] or "matcher-tie" in flags
     line = next(line for line in told.out.splitlines() if line.startswith("descriptions"))
     assert line.startswith(f"descriptions matched: {len(valid)} exactly, 0 approximately (")
-
-
-@pytest.mark.parametrize("asked", [MARKS, WORDS, PER_MILLE], ids=lambda asked: asked[-1])
-def test_a_run_that_was_cut_off_goes_on_and_is_scored_again_without_its_data(
-    asked: tuple[str, ...],
-) -> None:
-    goes_on_where_it_stopped((*asked, "--model", script("stopping")), after=5)
 
 
 def test_the_pictures_that_were_shown_are_on_record_with_their_letters() -> None:
@@ -99,17 +88,6 @@ def test_a_point_is_scored_in_both_ways() -> None:
     assert f"points: {len(found)}, of which" in told.out
     smallest = call("score", "r", "--benchmark-option", "point_rule=smallest", "--json=full")
     assert json.loads(smallest.out)["scoring"]["point_rule"] == "smallest"
-
-
-def test_a_run_by_seeclicks_rules() -> None:
-    assert call("--model", "oracle", *SEECLICK, "--out", "o").code == 0
-    told = call("score", "o", "--as", "seeclick")
-    assert told.code == 0 and "2-decimal ceiling" in told.out
-    plain = json.loads(call("score", "o", "--as", "seeclick", "--json").out)["by_split"]["dev"]
-    # What the sample has in steps, so the labelled box decides and two decimals reach it.
-    assert plain["steps"] == sum(s["asked"] for s in steps("o"))
-    assert plain["operation_f1"] == 1.0
-    assert plain["element"] <= plain["ceiling"]
 
 
 def test_seeclicks_history_is_where_the_task_acted_before_whatever_is_selected() -> None:
@@ -157,12 +135,6 @@ def test_mistakes_are_told_in_one_line(asked: tuple[str, ...], complaint: str) -
     assert found.code == 2
     assert complaint in found.complaint
     assert not Path("r").exists()
-
-
-def test_seeclicks_rules_are_for_points_and_take_no_others() -> None:
-    assert call("--model", "oracle", *WORDS, "--out", "w").code == 0
-    assert "coordinates" in call("score", "w", "--as", "seeclick").complaint
-    assert "leave out" in call("score", "w", "--as", "seeclick", "--f1", "mind2web-lc").complaint
 
 
 def test_somebody_elses_points_are_scored_in_both_ways_too() -> None:

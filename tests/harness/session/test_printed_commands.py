@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, at, call, replying
-from tests.servers import Answer, WireServer
+from tests.servers import WireServer
 
 
 @pytest.fixture(params=["plain", "with space", "it's; $(x) *"])
@@ -30,14 +30,6 @@ def test_the_report_that_a_run_offers_can_be_given(target: str) -> None:
     [offered] = [one for one in out.splitlines() if "vlm-eval report" in one]
     _, *command = shlex.split(offered.partition("or ")[2])
     assert call(*command).code == 0
-
-
-def test_the_redo_that_a_run_offers_names_it(target: str) -> None:
-    with WireServer(Answer(text="hm", finish="length")) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--repeats", "3", "--no-cache", "--out", target)
-        told = call(*line).err
-    command = words(told.partition(" --out NEW")[0], "vlm-eval --redo")
-    assert command[command.index("--redo-from") + 1] == target
 
 
 def test_the_score_of_a_run_read_otherwise_names_it(target: str) -> None:

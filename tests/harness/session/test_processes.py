@@ -131,32 +131,6 @@ def test_a_key_goes_to_the_server_and_nowhere_else(place: Path) -> None:
     assert found_in(place, KEY[8:]) == []
 
 
-@pytest.mark.parametrize(
-    ("model", "name", "header"),
-    [
-        ("claude-sonnet-5-5", "ANTHROPIC_API_KEY", "x-api-key"),
-        ("gemini-3.8-flash", "GEMINI_API_KEY", "x-goog-api-key"),
-    ],
-)
-def test_keys_of_the_other_providers_are_kept_as_well(
-    place: Path, monkeypatch: pytest.MonkeyPatch, model: str, name: str, header: str
-) -> None:
-    monkeypatch.setenv(name, KEY)
-    answers = replying()
-
-    def echo(ask: Ask) -> Answer:
-        assert ask.headers[header] == KEY
-        return answers(ask) if ask.number < 6 else error(403, f"the key {KEY} may not do this")
-
-    with WireServer(echo) as server:
-        line = ("--model", model, "--base-url", server.base_url("anthropic"), "--progress", "off")
-        called = call(*line, *ONE_TASK, *TEXT_ONLY, "--concurrency", "1", "--out", "a")
-    assert called.code == 2
-    assert "may not do this" in called.err
-    assert KEY not in called.out + called.err
-    assert found_in(place, KEY) == []
-
-
 @pytest.mark.skipif(os.name == "nt", reason="needs a limit on file sizes")
 def test_a_full_disk_ends_in_one_line_and_the_run_goes_on_when_there_is_room() -> None:
     program = (

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import harness
 from parsers import READING
 from tests.harness.commands.tool import (
     DEV,
@@ -105,15 +104,6 @@ def test_only_the_cut_steps_are_asked_again_and_the_other_lines_are_taken_over()
     assert f"{len(cut)} truncated of old (limit 1024)" in done.err
 
 
-def test_the_line_of_the_old_run_names_it_as_well() -> None:
-    with WireServer(thinker(2000)) as server:
-        line = (*at(server, *DEV, "--limit", "2", *TEXT_ONLY, "--no-cache"),)
-        assert call(*line).code == 0
-        done = call(*line, "--redo", "truncated", "--out", "new", "--max-tokens", "4096")
-        assert done.code == 0, done.err
-    assert manifest("new")["redone"]["steps"] == 5
-
-
 REFUSED = (
     (("--max-tokens", "1024"), "--redo needs a higher limit than the 1024 tokens of old"),
     (("--max-tokens", "512"), "--max-tokens 8192"),
@@ -187,9 +177,6 @@ def test_a_redo_that_was_cut_short_goes_on_with_the_same_line_or_without_redo() 
         assert {line["step_id"]: line["prediction"] for line in steps("new")} == whole
         plain = call(*line, "--out", "new", "--max-tokens", "4096")
         assert (plain.code, server.count) == (0, asked + 9)
-        # An unset limit is that of the run.
-        assert call(*line, "--out", "new").code == 0
-        assert server.count == asked + 9
     assert manifest("new")["redone"]["steps"] == 5
 
 
@@ -288,30 +275,6 @@ def test_repeats_are_asked_again_one_by_one() -> None:
         assert server.count == asked + 14
     assert len(steps("new")) == 14
     assert {line["prediction"]["status"] for line in steps("new")} == {"answered"}
-
-
-def test_a_run_is_redone_from_python_too() -> None:
-    with WireServer(thinker(2000)) as server:
-        begin(server)
-        run = harness.evaluate(
-            "openai:m",
-            redo="truncated",
-            redo_from="old",
-            out="new",
-            max_tokens=4096,
-            preflight=False,
-            progress="off",
-        )
-    assert run.complete
-    assert run.manifest.redone is not None
-    assert run.manifest.redone.steps == 5
-
-
-def test_a_run_with_many_cut_steps_says_how_to_ask_them_again() -> None:
-    with WireServer(Answer(text="hm", finish="length")) as server:
-        done = call(*at(server, *DEV, *TEXT_ONLY, "--no-cache", "--out", "old"))
-    told = "vlm-eval --redo truncated --redo-from old --max-tokens 8192 --out NEW"
-    assert told in " ".join(done.err.split())
 
 
 def test_a_run_read_by_other_reading_rules_is_not_taken_over() -> None:

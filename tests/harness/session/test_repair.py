@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import harness
 from adapters.contract import Request
 from tests.harness.commands.tool import (
     DEV,
@@ -118,8 +117,7 @@ def test_a_lost_line_is_told_and_asked_for_again_when_wanted(whole: str) -> None
 def test_a_run_that_was_cut_off_goes_on_after_a_repair(line: tuple[str, ...], how: str) -> None:
     assert call(*MODEL, *line, "--out", "whole").code == 0
     assert call(*MODEL, *line, "--out", "a").code == 0
-    for name in ("summary.json", "steps.parquet"):
-        (Path("a") / name).unlink()
+    (Path("a") / "summary.json").unlink()
     path = Path("a/steps.jsonl")
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:5]))
     unsettled = {s["step_id"] for s in steps("whole")} - {s["step_id"] for s in steps("a")}
@@ -153,15 +151,3 @@ def test_a_repair_where_nothing_is_damaged_changes_nothing(whole: str) -> None:
     other = call(*SOME, "--out", whole, "--repair", "--seed", "7")
     assert other.code == 2 and "started with other settings" in other.err
     assert call(*SOME, "--out", "new", "--repair").code == 0
-
-
-def test_reports_leave_damaged_lines_out_and_say_so(whole: str) -> None:
-    (Path(whole) / "steps.parquet").unlink()
-    damage(whole, "steps", 1, "bit")
-    shown = call("report", whole)
-    assert shown.code == 0
-    words = " ".join(shown.out.split())
-    assert "steps.jsonl line 2 cannot be read: it is damaged" in words
-    run = harness.open_run(Path(whole))
-    with pytest.raises(harness.runs.RunError):
-        run.records()

@@ -15,7 +15,6 @@ import harness
 from adapters.contract import AdapterInfo, Request
 from adapters.scripted import ScriptedModel
 from adapters.thinking import ALWAYS
-from harness.planning.plan import plan_run
 from harness.runs import open_run
 from harness.session.display import Display
 from harness.session.reply_limit import unusable_replies
@@ -111,48 +110,6 @@ def test_a_model_of_ones_own_declares_that_it_thinks() -> None:
         assert run.manifest.config["max_tokens"] == [limit]
 
 
-def test_a_run_begun_with_another_limit_goes_on_with_it() -> None:
-    with WireServer(replying()) as server:
-        line = on(server, THINKER, "--out", "a")
-        assert call(*line, "--max-tokens", "1024").code == 0
-        [run] = runs()
-        lines = (run / "calls.jsonl").read_bytes().splitlines(keepends=True)
-        (run / "calls.jsonl").write_bytes(b"".join(lines[:6]))
-        (run / "steps.jsonl").write_bytes(b"")
-        asked = server.count
-        again = call(*line)
-        assert again.code == 0
-        assert server.count == asked + len(lines) - 6
-        assert limits_sent(server) == {1024}
-    assert "limit:    1024 tokens a reply, as when this run was begun" in again.err
-    assert manifest(run)["config"]["max_tokens"] == [1024]
-    assert runs() == [run]
-
-
-def test_a_limit_that_is_given_must_be_that_of_the_run() -> None:
-    with WireServer(replying()) as server:
-        assert call(*on(server, THINKER, "--out", "a")).code == 0
-        refused = call(*on(server, THINKER, "--out", "a", "--max-tokens", "1024"))
-    assert refused.code == 2
-    assert "max_tokens" in refused.err
-
-
-def test_limits_per_round_are_gone_on_with_as_well() -> None:
-    with WireServer(replying()) as server:
-        assert call(*on(server, THINKER, "--out", "a", "--max-tokens", "300,200")).code == 0
-        assert call(*on(server, THINKER, "--out", "a")).code == 0
-        assert limits_sent(server) == {300, 200}
-
-
-def test_a_folder_without_lines_takes_the_limit_of_today() -> None:
-    with WireServer(replying()) as server:
-        assert call(*on(server, THINKER, "--out", "a", "--max-tokens", "5")).code == 0
-        for name in ("calls.jsonl", "steps.jsonl", "summary.json", "steps.parquet"):
-            (Path("a") / name).unlink()
-        assert call(*on(server, THINKER, "--out", "a")).code == 0
-    assert manifest("a")["config"]["max_tokens"] == [8192]
-
-
 @pytest.mark.parametrize(
     ("answer", "warns"),
     [
@@ -229,33 +186,12 @@ def test_many_replies_without_an_answer_are_told_while_it_runs_and_at_the_end(
         assert ("--max-tokens" in output) is (kind != "unreadable")
 
 
-def test_a_tenth_of_the_steps_and_a_few_steps_are_no_warning() -> None:
-    with WireServer(some(Answer(text=""), 10)) as server:
-        tenth = call(*at(server, *DEV, *TEXT_ONLY, "--no-cache", "--out", "a"))
-    with WireServer(Answer(text="")) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "b")
-        few = call(*line, "--score-failures")
-    assert "replies without an element: 7 empty" in few.out
-    for done in (tenth, few):
-        assert done.code == 0
-        assert "without a usable reply" not in done.out + done.err
-
-
 def test_two_of_twenty_are_no_warning_and_three_are() -> None:
     right = [step("A", number, True) for number in range(20)]
     empty = [replace(one, prediction=Prediction.of(Status.EMPTY)) for one in right]
     assert unusable_replies([*empty[:2], *right[2:]], (1024,)) is None
     told = unusable_replies([*empty[:3], *right[3:]], (1024,))
     assert told and told.startswith("3 of 20 steps (15 %) without a usable reply (3 empty)")
-
-
-def test_items_are_called_items() -> None:
-    of_items = ("-b", "sample-grounding", "--limit", "24", "--protocol-option", "form=point-text")
-    with WireServer(Answer(text="<think>Let me", finish="length")) as server:
-        line = at(server, *of_items, "--protocol-option", "coordinates=unit", "--no-cache")
-        done = call(*line, "--out", "a", "--score-failures")
-    assert "of 24 items (100 %) without a usable reply" in " ".join(done.out.split())
-    assert "to ask only the truncated items again: " in done.err
 
 
 def test_a_first_round_that_is_cut_off_and_read_later_does_not_count() -> None:
@@ -281,11 +217,6 @@ def test_the_progress_line_begins_to_say_so_after_twenty_steps() -> None:
         told = "--max-tokens 8192" in display.scores()
         assert told is (number >= 20), number
     assert "the limit of 2000,300 tokens" in display.scores()
-
-
-def test_a_policy_has_the_usual_limit_on_record() -> None:
-    plan = plan_run(read_settings({"model": "oracle", "benchmark": "sample"}), asks=False)
-    assert plan.settings.max_tokens == (1024,)
 
 
 def test_a_baseline_that_answers_little_is_not_told_to_raise_its_limit() -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -97,20 +96,3 @@ def test_the_wires_are_different_runs() -> None:
         assert server.count == 2 * asked
     paths = [ask.path for ask in server.asks]
     assert paths == ["/v1/chat/completions"] * asked + ["/v1/responses"] * asked
-
-
-def test_batches_are_refused_in_one_line_before_anything_is_sent() -> None:
-    with WireServer() as server:
-        model = ("--model", "openai:m", "--base-url", server.base_url("openai"))
-        rest = ("--workers", "1", "--progress", "off", "--tier", "batch", "--yes", "--out", "a")
-        called = call(*model, *WIRE, *ONE_TASK, *TEXT_ONLY, *rest)
-        assert (called.code, server.count) == (2, 0)
-    assert "is not asked in batches over the Responses wire" in called.err.splitlines()[-1]
-    assert "Traceback" not in called.err
-    assert not Path("a").exists()
-
-
-def test_the_option_is_listed_with_its_values() -> None:
-    out = call("models", "openai").out
-    assert "wire" in out
-    assert "chat, responses" in out or "chat|responses" in out

@@ -13,7 +13,7 @@ import pytest
 import harness
 from adapters import Reply
 from harness.errors import UserError
-from harness.protocols import PROTOCOLS, Role
+from harness.protocols import PROTOCOLS
 from harness.settings import directory_name, read_settings
 from reports.costs import cost_table
 from tests.harness.commands.tool import DEV, call, calls, summary
@@ -148,27 +148,6 @@ def test_the_three_ways_to_write_roles_mean_the_same() -> None:
         {"role": [f"{name}={value}" for name, value in pairs]},
     ):
         assert read_settings({"model": "m", **given}).role == pairs
-
-
-def test_a_role_is_given_once_and_the_protocol_has_it() -> None:
-    called = call(
-        *("run", "-m", "openai:main", *ONE_TASK, "--role", "rationale=openai:p"),
-        *("--role", "rationale=openai:q"),
-    )
-    assert (called.code, "role: rationale is given twice" in called.err) == (2, True)
-    called = call("run", "-m", "openai:main", *ONE_TASK, "--role", "rationale=openai:p")
-    assert (called.code, "--role rationale: 'planned' has the roles" in called.err) == (2, True)
-
-
-def test_roles_in_a_file_are_those_of_the_command_line(server: WireServer) -> None:
-    url = server.base_url("openai")
-    Path("roles.toml").write_text(
-        f'model = "openai:main"\nbase-url = "{url}"\n[role]\nembedding = "lexical"\n'
-        f'[role.planner]\nmodel = "openai:planner"\nbase_url = "{url}"\nmax_tokens = 300\n'
-    )
-    called = call("run", "--config", "roles.toml", *ONE_TASK, "--dry-run")
-    assert called.code == 0
-    assert "roles:    planner: openai:planner, embedding: lexical" in called.err
 
 
 def test_a_run_without_roles_is_what_it_was() -> None:
@@ -310,13 +289,6 @@ def test_without_a_choice_the_model_plans_and_letters_are_compared(server: WireS
     assert list(harness.open_run("run").manifest.answered_by) == ["main-2026-01-01"]
 
 
-def test_two_roles_answered_by_one_slot_end(server: WireServer) -> None:
-    url = server.base_url("openai")
-    run = ("run", "--model", "openai:main", "--base-url", url, *ONE_TASK, "--out", "run")
-    assert call(*run, "--concurrency", "1").code == 0
-    assert server.peak == 1
-
-
 def test_baselines_answer_for_every_role_and_need_no_embedder() -> None:
     called = call("run", "--model", "oracle", *ONE_TASK, "--out", "run")
     assert called.code == 0, called.err
@@ -418,27 +390,6 @@ def test_roles_from_python() -> None:
         )
 
 
-def test_scores_are_worked_out_again_from_the_record(server: WireServer) -> None:
-    assert call(*line(server, "--out", "run")).code == 0
-    before = server.count
-    called = call("score", "run")
-    assert called.code == 0, called.err
-    assert "0 of" in called.out and "read differently" in called.out
-    assert server.count == before
-
-
-def test_a_listing_says_whom_a_protocol_asks_and_which_embedders_there_are() -> None:
-    listed = call("protocols").out
-    assert "--role planner=...: writes what to look for (a model; else the model" in listed
-    assert "--role embedding=...: finds the choice" in listed
-    assert "sentence-transformers" in call("models").out
-
-
-def test_the_name_of_a_role_can_be_written_as_an_option() -> None:
-    with pytest.raises(ValueError, match="not the name of a role"):
-        Role("the planner", "plans")
-
-
 def test_a_model_that_answers_in_batches_answers_for_a_role_in_the_same_batches() -> None:
     model = BatchModel(lambda request: Reply("Search for it"), batch_size=3)
     run = harness.evaluate(
@@ -453,13 +404,3 @@ def test_a_model_that_answers_in_batches_answers_for_a_role_in_the_same_batches(
     assert run.complete
     asked = {part["calls"] for part in run.summary["by_role"].values()}
     assert asked == {run.summary["rows"]["asked"]}
-
-
-def test_runs_with_other_planners_are_compared_but_not_ranked(server: WireServer) -> None:
-    other = [word.replace("openai:planner", "openai:main") for word in line(server)]
-    assert call(*line(server), "--out", "a").code == call(*other, "--out", "b").code == 0
-    told = call("report", "a", "b").out
-    assert "role.planner" in told
-    assert "not ranked" in told or "Not ranked" in told
-    compared = call("compare", "a", "b")
-    assert compared.code == 0, compared.err

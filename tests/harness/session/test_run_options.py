@@ -9,7 +9,6 @@ import pytest
 
 import harness
 from docs.site.settings import TYPES, python_name, types
-from harness.errors import UserError
 from harness.runs.scores import RunScores, scores_of
 from harness.session.run_options import RunOptions
 from harness.settings import (
@@ -38,7 +37,7 @@ def test_every_setting_and_short_form_is_there_with_its_help() -> None:
     for setting in SETTINGS.values():
         if setting.name != "model":
             assert f"{python_name(setting)}: " in text and f'"""{setting.help}"""' in text
-    assert {"track", "with_server", "redo_from", "wait", "judge", "history", "f1"} <= keys.keys()
+    assert {"track", "with_server", "redo_from", "wait", "history", "f1"} <= keys.keys()
     assert not {"max_steps", "dtype", "candidates", "none", "website"} & keys.keys()
 
 
@@ -82,16 +81,6 @@ def test_an_option_is_on_record_by_its_owner_whatever_it_is_called() -> None:
     assert "adapter_option" not in on_record(Settings(adapter_option=pairs[:1]))
 
 
-def test_a_misspelt_or_misused_setting_is_found_by_mypy_and_when_it_runs() -> None:
-    # Without the mistake, mypy would complain about the comment.
-    with pytest.raises(UserError) as misspelt:
-        harness.evaluate("lexical", benchmrk="sample")  # type: ignore[call-arg]
-    assert str(misspelt.value) == "unknown setting 'benchmrk'; did you mean 'benchmark'?"
-    with pytest.raises(UserError) as misused:
-        harness.evaluate("lexical", benchmark="sample", limit="few")  # type: ignore[arg-type]
-    assert str(misused.value) == "limit: expected a whole number of at least 1, not 'few'"
-
-
 def test_scores_are_those_of_the_summary(place: Path) -> None:
     run = harness.evaluate("lexical", **TASKS)
     scores = run.scores
@@ -120,22 +109,6 @@ def test_a_score_that_does_not_exist_is_refused_with_those_that_do(place: Path) 
     with pytest.raises(AttributeError, match="read only"):
         scores.element = scores.success
     assert scores.get("nothing") is None and "task" not in scores
-
-
-def test_a_score_without_a_value_says_why(place: Path) -> None:
-    open_ = harness.evaluate("lexical", protocol="classify", ranker="lexical", **TASKS).scores
-    assert open_.element.value is not None
-    for name in ("success", "operation_f1", "task_success"):
-        assert open_[name].value is None and open_[name].interval is None
-        assert open_[name].reason.startswith("only elements were asked for")
-    assert "success          none, only elements" in repr(open_)
-    places = harness.evaluate("oracle", benchmark="sample-grounding", limit=2, progress="off")
-    assert places.scores.declined.reason == "no item has this score"
-
-
-def test_repeats_do_not_count_as_more_tasks(place: Path) -> None:
-    scores = harness.evaluate("lexical", repeats=2, image_policy="none", **TASKS).scores
-    assert (scores.task_success.n, scores.success.n) == (2, 2)
 
 
 def test_task_success_is_withheld_until_every_task_is_complete() -> None:

@@ -32,11 +32,6 @@ def scene_of(question: Ready[StepView]) -> PageScene:
     return question.view.step.scene
 
 
-def test_a_protocol_that_looks_nothing_up_keeps_no_page() -> None:
-    assert asked(Needs(scene=False))[1].view.step.scene is None
-    assert asked(Needs())[1].view.step.scene is not None
-
-
 def test_a_listing_is_the_page_pruned_to_the_candidates_asked_for() -> None:
     row, question = asked(Needs(pictures="crops"))
     scene, page = scene_of(question), page_of(row)
@@ -80,11 +75,6 @@ def test_marks_are_part_of_the_picture_s_recipe() -> None:
     assert Recipe.parse(plain.recipe).marks == ()
     with pytest.raises(ValueError, match="argument"):
         scene.marked(boxed, ["A"])
-
-
-def test_without_pictures_there_are_no_crops() -> None:
-    _, question = asked(Needs(pictures="crops"), PicturePolicy("none"))
-    assert scene_of(question).crop([question.view.choices[0].id]) == ()
 
 
 def test_a_record_lists_in_document_order_with_the_texts_of_the_whole_list() -> None:

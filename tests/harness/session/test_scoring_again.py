@@ -78,13 +78,6 @@ def test_other_rules_change_the_numbers_and_leave_the_run_alone() -> None:
     assert {path.name: path.read_bytes() for path in Path("a").iterdir()} == before
 
 
-def test_letters_and_values_may_be_read_by_other_rules() -> None:
-    run_with("ELEMENT: A, B\nACTION: CLICK\nVALUE: None")
-    assert numbers.counts(summary("a"))["statuses"] == {"ambiguous": 7}
-    first = scored("--protocol-option", "first_of_many=yes")
-    assert numbers.counts(first)["statuses"] == {"answered": 7}
-
-
 def test_an_operation_without_an_element_can_count_as_zero() -> None:
     run_with("ELEMENT: A, B\nACTION: CLICK\nVALUE: None")
     zero = scored("--benchmark-option", "no_element_zeroes_operation=yes")
@@ -109,22 +102,6 @@ def test_a_rule_that_another_covers_is_refused(narrow: str, wide: str) -> None:
     assert called.code == 2
     assert f"{rules[0]} has no effect next to {rules[1]}, which covers it" in called.err
     assert not Path("a").exists()
-
-
-def test_invalid_rows_count_as_failed_when_wanted() -> None:
-    assert call("--model", "oracle", *DEV, "--out", "a").code == 0
-    counted = numbers.number(scored("--invalid", "fail"), "element", "micro", "strict")
-    assert counted == pytest.approx(74 / 77)
-    assert valid(summary("a"), "element") == 1.0
-
-
-def test_a_run_that_is_not_finished_can_be_scored() -> None:
-    run_with(CLICK_A, "--limit", "2", data=DEV)
-    lines = Path("a/steps.jsonl").read_text().splitlines(keepends=True)
-    Path("a/steps.jsonl").write_text("".join(lines[:5]))
-    for name in ("summary.json", "steps.parquet"):
-        (Path("a") / name).unlink()
-    assert call("score", "a").code == 0
 
 
 def predictions(change: dict[int, dict[str, Any] | None] | None = None) -> list[dict[str, Any]]:
@@ -219,14 +196,6 @@ def test_operations_of_predictions_are_read_as_in_replies(
 
 
 @pytest.mark.usefixtures("oracle")
-def test_operations_that_cannot_be_read_are_counted() -> None:
-    unreadable = [{"operation": "JUMP"}, {"operation": "CLICK or TYPE"}, {"operation": "SCROLL"}]
-    predictions(dict(enumerate(unreadable)))
-    told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out
-    assert "2 operations could not be read; expected CLICK, TYPE, SELECT" in told
-
-
-@pytest.mark.usefixtures("oracle")
 def test_values_of_predictions_are_read_as_in_replies() -> None:
     number, gold = next(
         (n, step["gold"]) for n, step in enumerate(steps("a")) if step["gold"]["value"]
@@ -253,21 +222,6 @@ def test_elements_that_are_on_no_page_are_counted() -> None:
     told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out
     assert "not on the page" not in told
     assert predicted()["elements_on_no_page"] == 0
-
-
-def test_one_in_a_hundred_elements_on_no_page_is_not_worth_a_line() -> None:
-    test = ("--benchmark", "sample", "--split", "test", "--limit", "25")
-    assert call("--model", "oracle", *test, "--out", "a").code == 0
-    lines = predictions({0: {"element": "999999"}})
-    assert sum(line["element"] is not None for line in lines) >= 100
-    assert "not on the page" not in call("score", "--predictions", "p.jsonl", *test).out
-
-
-def test_the_format_of_predictions_is_in_the_help() -> None:
-    told = call("score", "--help").out
-    for key in ("step", "element", "point", "operation", "value"):
-        assert key in told
-    assert "docs/predictions.md" in told
 
 
 def test_a_model_s_own_predictions_give_the_numbers_of_its_run() -> None:
@@ -298,13 +252,6 @@ def test_steps_that_ended_in_a_certain_way_can_be_left_out_and_the_result_says_s
     assert numbers.counts(without)["n_valid"] == 0
 
 
-def test_repeated_tokens_count_only_when_asked_for() -> None:
-    run_with("ELEMENT: A\nACTION: CLICK\nVALUE: None", data=DEV)
-    # A click has no token twice, so the bag changes what it must: nothing.
-    bag = scored("--benchmark-option", "bag=yes", "--f1", "cl100k-lc")
-    assert numbers.results(bag) == numbers.results(scored("--f1", "cl100k-lc"))
-
-
 def test_scores_are_json_in_the_form_of_a_run() -> None:
     ran_once = call("-m", "lexical", *ONE_TASK, "--out", "a", "--json", "--progress", "off")
     assert ran_once.code == 0, ran_once.err
@@ -312,24 +259,10 @@ def test_scores_are_json_in_the_form_of_a_run() -> None:
         again = call("score", *words)
         assert again.code == 0, again.err
         assert again.out == ran_once.out
-    assert len(ran_once.out.splitlines()) <= 22
     changed = json.loads(call("score", "a", "--json", "--invalid", "fail").out)
     found = json.loads(ran_once.out)
     assert list(changed) == list(found)
     assert list(changed["scores"]) == list(found["scores"])
-
-
-def test_the_whole_summary_is_asked_for() -> None:
-    assert call("-m", "lexical", *ONE_TASK, "--out", "a", "--progress", "off").code == 0
-    summary = json.loads(Path("a/summary.json").read_text())
-    for words in (("a", "--json=full"), ("--json", "full", "a"), ("--json=full", "a")):
-        full = json.loads(call("score", *words).out)
-        assert full["directory"] == "a"
-        assert numbers.results(full) == numbers.results(summary)
-        assert full.keys() == {"directory", *summary}
-    assert "score takes a run, or --predictions FILE" in call("score").err
-    assert "score takes a run, or --predictions FILE" in call("score", "--json").err
-    assert "'half' is not one of 'scores', 'full'" in call("score", "a", "--json=half").err
 
 
 def test_scores_of_predictions_have_the_same_form() -> None:

@@ -138,21 +138,6 @@ def test_so_they_are_for_every_family_that_answers_in_pixels(name: str, size: Si
         assert found == pytest.approx((PLACE[0] * size[0], PLACE[1] * size[1]), abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("name", "declared"),
-    [("inclusionAI/GUI-G2-7B", {}), ("my-finetune", {"family": "qwen2.5-vl"})],
-)
-def test_so_they_are_where_pixels_are_declared(name: str, declared: dict[str, str]) -> None:
-    size = (1919, 1079)
-    model = PixelModel(PLACE, form="[{x}, {y}, {x}, {y}]")
-    with WireServer(model) as server:
-        adapter = served(server, name, **declared)
-        options = {"coordinates": "absolute", "form": "point-text"}
-        found = asyncio.run(_grounded(adapter, size, **options))
-    assert model.sent == model.seen
-    assert found == pytest.approx((PLACE[0] * size[0], PLACE[1] * size[1]), abs=1e-5)
-
-
 @pytest.mark.parametrize("size", [(1919, 1079), (1280, 5429)], ids=lambda size: str(size[0]))
 def test_so_they_are_for_the_window_of_a_second_question(size: Size) -> None:
     model = PixelModel(PLACE)
@@ -199,14 +184,6 @@ def test_a_count_of_tokens_that_rules_out_the_size_sent_is_told_once(details: bo
     assert "other limits than 3136 to 12845056 pixels" in notice
 
 
-@pytest.mark.parametrize("details", [False, True], ids=["in all", "apart"])
-def test_a_count_that_fits_the_size_sent_is_not_told(details: bool) -> None:
-    with WireServer(PixelModel(PLACE, details=details)) as server:
-        adapter = served(server)
-        pointed_on(adapter, *SIZES[:2], *SIZES[4:])
-        assert adapter.notices() == []
-
-
 def asked(server: WireServer, *args: str | Path) -> Called:
     url = server.base_url("openai")
     options = (*ONE_TASK, "--no-cache", "--no-preflight", "--protocol", "coordinates")
@@ -248,19 +225,3 @@ def test_a_run_whose_pictures_had_another_size_is_not_gone_on_with() -> None:
         told = asked(server, "--out", "run")
     assert told.code == 2
     assert "max_pixels" in told.err and "12845056 now" in told.err
-
-
-def test_what_the_server_counts_for_pictures_is_on_record() -> None:
-    model = PixelModel(details=True)
-    with WireServer(model) as server:
-        assert asked(server, "--out", "run").code == 0
-    counted = [line["reply"]["picture_tokens"] for line in calls("run")]
-    assert sorted(counted) == sorted(width * height // 28**2 for width, height in model.seen)
-
-
-def test_another_limit_is_another_run() -> None:
-    with WireServer(PixelModel(limits=(3136, 1_605_632))) as server:
-        assert asked(server, "--out", "run", "--adapter-option", "max_pixels=1605632").code == 0
-        told = asked(server, "--out", "run")
-    assert told.code == 2
-    assert "max_pixels" in told.err

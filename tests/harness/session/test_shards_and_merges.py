@@ -40,7 +40,6 @@ def test_three_shards_merged_have_the_numbers_of_the_whole() -> None:
     assert sorted(json.dumps(line) for line in steps("merged")) == sorted(
         json.dumps(line) for line in steps("whole")
     )
-    assert Path("merged/steps.parquet").exists()
     again = call("score", "merged")
     assert (again.code, again.out.splitlines()[: len(body)]) == (0, body)
 
@@ -75,28 +74,3 @@ def test_a_shard_without_tasks_says_so_and_joins_like_any_other() -> None:
     texts = [called.err for called in (empty, other, third)]
     assert sum("this shard has none of the selected steps" in text for text in texts) == 2
     assert call("merge", "a", "b", "c", "--out", "merged").code == 0
-
-
-def test_runs_of_different_settings_are_not_joined() -> None:
-    assert [shard(1), shard(2, "--seed", "5")] == [0, 0]
-    merged = call("merge", "s1", "s2", "--out", "merged")
-    assert merged.code == 2
-    assert "seed: 42 on record, 5 now" in merged.complaint
-    assert not Path("merged").exists()
-
-
-def test_a_run_that_exists_is_not_merged_into() -> None:
-    assert [shard(1), shard(2)] == [0, 0]
-    merged = call("merge", "s2", "--out", "s1")
-    assert (merged.code, "s1 exists already" in merged.complaint) == (2, True)
-
-
-def test_shards_of_a_model_keep_their_replies_together() -> None:
-    with WireServer(replying()) as server:
-        for number in (1, 2, 3):
-            line = at(server, *FOUR, *TEXT_ONLY, "--shard", f"{number}/3", "--out", f"s{number}")
-            assert call(*line).code == 0
-        asked = server.count
-        assert call("merge", *SHARDS, "--out", "merged").code == 0
-    assert len(calls("merged")) == asked
-    assert call("score", "merged", "--json").code == 0

@@ -55,7 +55,7 @@ def on_snapshot(server: WireServer, *more: str) -> Called:
 def test_a_snapshot_sends_the_same_bytes_as_the_data_itself(settings: tuple[str, ...]) -> None:
     with WireServer(replying()) as direct:
         assert call(*at(direct, *ONE_TASK, "--no-cache", "--out", "a"), *settings).code == 0
-    made = call("data", "snapshot", *ONE_TASK, *settings, "--workers", "1", "--out", "snap.parquet")
+    made = call("data", "snapshot", *ONE_TASK, *settings, "--out", "snap.parquet")
     assert made.code == 0
     with WireServer(replying()) as stored:
         assert on_snapshot(stored).code == 0
@@ -68,9 +68,7 @@ def test_a_snapshot_sends_the_same_bytes_as_the_data_itself(settings: tuple[str,
 
 
 def test_pictures_sized_for_a_model_are_stored_as_it_gets_them() -> None:
-    made = call(
-        "data", "snapshot", *ONE_TASK, "--model", "gpt-4o", "--workers", "1", "--out", "s.parquet"
-    )
+    made = call("data", "snapshot", *ONE_TASK, "--model", "gpt-4o", "--out", "s.parquet")
     assert made.code == 0
     assert "7 steps" in made.out
     assert call("--model", "oracle", "-b", "snapshot", "--data", "s.parquet", "-o", "b").code == 0
@@ -105,13 +103,6 @@ def test_what_a_snapshot_fixes_is_refused_as_an_option() -> None:
             assert "has no effect on snapshot" in refused.complaint
 
 
-def test_an_option_that_a_snapshot_fixes_is_refused_from_a_file_as_well(place: Path) -> None:
-    call("data", "snapshot", *ONE_TASK, *TEXT_ONLY, "--out", "snap.parquet")
-    (place / "run.toml").write_text("distractors = 3\n")
-    with WireServer() as server:
-        assert on_snapshot(server, "--config", "run.toml").code == 2
-
-
 def test_a_snapshot_has_the_card_s_columns_and_its_prompts() -> None:
     assert call("data", "snapshot", *ONE_TASK, *TEXT_ONLY, "--out", "snap.parquet").code == 0
     table = pq.read_table("snap.parquet")
@@ -123,24 +114,11 @@ def test_a_snapshot_has_the_card_s_columns_and_its_prompts() -> None:
     assert len(row["candidates"]) == 21
 
 
-def test_an_existing_file_is_kept_unless_said_otherwise() -> None:
-    line = ("data", "snapshot", *ONE_TASK, *TEXT_ONLY, "--out", "snap.parquet")
-    assert call(*line).code == 0
-    before = Path("snap.parquet").read_bytes()
-    refused = call(*line, "--seed", "9")
-    assert (refused.code, "--overwrite" in refused.complaint) == (2, True)
-    assert Path("snap.parquet").read_bytes() == before
-    assert call(*line, "--seed", "9", "--overwrite").code == 0
-    assert Path("snap.parquet").read_bytes() != before
-
-
 def test_invalid_rows_stay_invalid_in_a_snapshot() -> None:
     line = (
         "data",
         "snapshot",
         *DEV,
-        "--workers",
-        "1",
         "--image-policy",
         "none",
         "--out",
@@ -159,7 +137,7 @@ def test_invalid_rows_stay_invalid_in_a_snapshot() -> None:
 def test_the_datasets_library_loads_a_snapshot(place: Path) -> None:
     import datasets
 
-    assert call("data", "snapshot", *ONE_TASK, "--workers", "1", "--out", "snap.parquet").code == 0
+    assert call("data", "snapshot", *ONE_TASK, "--out", "snap.parquet").code == 0
     loaded = datasets.load_dataset(
         "parquet", data_files=str(place / "snap.parquet"), cache_dir=str(place / "loaded")
     )
@@ -179,7 +157,7 @@ def test_a_run_on_a_snapshot_knows_how_the_snapshot_was_made(place: Path) -> Non
     asked = ("--image-policy", "viewport", "--history", "2", *own)
     settings = (*ONE_TASK, *asked, *benchmark_options("order=1"))
     assert call("--model", "oracle", *settings, "--out", "a").code == 0
-    assert call("data", "snapshot", *settings, "--workers", "1", "--out", "s.parquet").code == 0
+    assert call("data", "snapshot", *settings, "--out", "s.parquet").code == 0
     called = call("--model", "oracle", "-b", "snapshot", "--data", "s.parquet", "--out", "b")
     assert called.code == 0
     direct, stored = (json.loads(Path(run, "manifest.json").read_text()) for run in "ab")

@@ -41,22 +41,6 @@ def test_a_failure_after_the_first_reply_keeps_the_directory() -> None:
     assert Path("a/calls.jsonl").read_text().count("\n") == 3
 
 
-def test_a_report_passes_over_runs_in_which_nothing_is_on_record() -> None:
-    assert call("--model", "lexical", *ONE_TASK, "--out", "a").code == 0
-    for empty in ("b", "c"):
-        assert call("--model", "lexical", *ONE_TASK, "--out", empty).code == 0
-        for file in Path(empty).iterdir():
-            if file.name != "manifest.json":
-                file.unlink()
-    alone = call("report", "a")
-    shown = call("report", "a", "b", "c")
-    assert shown.code == 0
-    assert shown.out == alone.out
-    assert shown.err.splitlines() == ["passed over, nothing is on record yet: b, c"]
-    missing = call("report", "a", "b", "nope")
-    assert missing.code == 2 and "nope is not a run directory" in missing.err
-
-
 def first_choice(request: Request) -> str:
     return "I would click." if request.place == "round-1" else CLICK_A
 

@@ -22,7 +22,6 @@ from tests.harness.commands.tool import (
     call,
     calls,
     replying,
-    steps,
     summary,
 )
 from tests.servers import Answer, Ask, Reaction, WireServer, no_capacity
@@ -118,14 +117,6 @@ def test_a_tier_is_in_neither_the_name_of_a_run_nor_the_key_of_the_cache() -> No
     assert "by_tier" not in summary("b")
 
 
-def test_lines_say_nothing_of_tiers_where_the_server_does_not() -> None:
-    with WireServer(replying()) as server:
-        assert call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a")).code == 0
-    assert not any("tier" in line["reply"] for line in calls("a"))
-    assert not any("tiers" in line for line in steps("a"))
-    assert "by_tier" not in summary("a")
-
-
 @pytest.mark.usefixtures("official", "hurried")
 def test_flex_without_capacity_falls_back_and_says_so() -> None:
     with WireServer(serving(room=False)) as server:
@@ -138,22 +129,6 @@ def test_flex_without_capacity_falls_back_and_says_so() -> None:
     assert summary("a")["cost"] == pytest.approx(14 * PER_CALL["default"])
     assert "tier:     flex, then default" in done.err
     assert "no capacity after 3 tries" in re.sub(r"\s+", " ", done.err)
-
-
-@pytest.mark.usefixtures("official", "hurried")
-def test_flex_without_capacity_leaves_steps_open_and_the_run_can_go_on() -> None:
-    with WireServer(serving(room=False)) as server:
-        done = gpt(server, "--tier", "flex", "--adapter-option", "attempts=2", "--out", "a")
-        assert (done.code, server.count) == (1, 2 * 7)
-        assert "without an answer so far: 7 (unavailable after 2 tries: 7)" in done.out
-        early = gpt(
-            server, "--tier", "flex", "--adapter-option", "attempts=2", "--preflight", "--out", "b"
-        )
-        assert (early.code, server.count) == (1, 2 * 7 + 2)
-        assert "unavailable after 2 tries" in early.err.splitlines()[-1]
-        assert "Run the same line again to go on from there." in early.err
-        server.react = serving()
-        assert gpt(server, "--tier", "flex", "--out", "a").code == 0
 
 
 @pytest.mark.usefixtures("official")
@@ -204,7 +179,6 @@ def test_a_price_that_is_not_listed_is_told_before_anything_is_sent() -> None:
     assert "whether google:gemini-3.8-flash is served on flex, its provider will say" in (
         rehearsed.err
     )
-    assert "<= " in next(row for row in rehearsed.out.splitlines() if row.startswith("  flex"))
 
 
 def test_the_recipe_of_the_documentation_does_what_it_says() -> None:
@@ -295,66 +269,6 @@ def test_flex_is_given_time_unless_the_user_says_how_much(
     )
 
 
-def table_of(out: str) -> dict[str, list[str]]:
-    """The rows of the table of tiers, in columns."""
-    rows = [line.split() for line in out.splitlines() if line.startswith("  ")]
-    return {row[0]: row[1:] for row in rows if row[0] in {"default", "flex", "priority", "batch"}}
-
-
-def test_a_rehearsal_shows_what_each_tier_takes() -> None:
-    rehearsed = call("--model", "gpt-5.4", *ONE_TASK, "--dry-run", "--workers", "1")
-    rows = table_of(rehearsed.out)
-    assert list(rows) == ["default", "flex", "priority", "batch"]
-    expected = re.search(r"^expected: +([\d,]+) in, ([\d,]+) out, \$", rehearsed.out, re.M)
-    assert expected is not None
-    for row in rows.values():
-        assert (row[0], row[1], row[3]) == ("14", *expected.groups())
-    uncached = {tier: float(row[4]) for tier, row in rows.items()}
-    assert uncached["flex"] == uncached["batch"] == pytest.approx(uncached["default"] / 2, abs=0.01)
-    assert uncached["priority"] == pytest.approx(uncached["default"] * 2, abs=0.02)
-    # Half of what is sent twice is read from the cache at a tenth of its price.
-    read = int(rows["flex"][2].replace(",", ""))
-    assert 0.3 < read / int(rows["flex"][1].replace(",", "")) < 0.5
-    assert float(rows["flex"][5]) < 0.8 * uncached["flex"]
-    assert rows["batch"][2] == rows["batch"][5] == "-"
-    batches = next(line for line in rehearsed.out.splitlines() if line.startswith("batch:"))
-    assert "2 waves, up to 24 h a wave; at most 7 requests" in batches
-    assert "(by the first 7 pictures)" in batches
-
-
-def test_where_replies_decide_a_tier_takes_the_calls_and_tokens_of_the_expected_case() -> None:
-    asked = (*ONE_TASK, *TEXT_ONLY, "--protocol", "seeact-choice", "--ranker", "lexical")
-    out = call("--model", "gpt-5.4", *asked, "--dry-run").out
-    bounds = re.search(r"^calls: +(\d+) to (\d+), depending on the replies", out, re.M)
-    expected = re.search(r"^expected: +([\d,]+) in, ([\d,]+) out, \$", out, re.M)
-    assert bounds is not None and expected is not None
-    row = table_of(out)["default"]
-    assert abs(int(row[0]) - (int(bounds[1]) + int(bounds[2])) / 2) <= 0.5
-    for shown, wanted in zip((row[1], row[3]), expected.groups(), strict=True):
-        assert int(shown.replace(",", "")) == pytest.approx(int(wanted.replace(",", "")), rel=0.01)
-
-
-@pytest.mark.usefixtures("official")
-def test_the_size_of_a_wave_is_that_of_its_requests() -> None:
-    with WireServer(serving()) as server:
-        line = at(server, *ONE_TASK)
-        line = tuple("gpt-5.4" if arg == "openai:m" else arg for arg in line)
-        rehearsed = call(*line, "--dry-run")
-        assert call(*line, "--out", "a").code == 0
-        sent = [int(ask.headers["content-length"]) for ask in server.asks if ask.rounds]
-    [told] = re.findall(r"at most 7 requests, ([\d.]+) MB", rehearsed.out)
-    assert float(told) == pytest.approx(sum(sent) / 1e6, rel=0.15, abs=0.06)
-
-
-@pytest.mark.parametrize(("queue", "parts"), [("1000", True), ("100000000", False)])
-def test_what_a_provider_lets_wait_is_weighed_against_a_wave(queue: str, parts: bool) -> None:
-    line = ("--model", "gpt-5.4", *ONE_TASK, *TEXT_ONLY, "--dry-run", "--tier", "batch")
-    rehearsed = call(*line, "--adapter-option", f"queue_tokens={queue}")
-    assert rehearsed.code == 0
-    assert ("lets 1,000 tokens wait at a time (queue_tokens)" in rehearsed.out) is parts
-    assert "batches:  2 waves, up to 24 h each, as far as the first step shows" in rehearsed.err
-
-
 def test_what_a_call_may_cost_is_that_of_the_dearest_tier_asked_for() -> None:
     def most(*tier: str) -> float:
         told = call("--model", "gpt-5.4", *ONE_TASK, *TEXT_ONLY, "--dry-run", *tier).err
@@ -367,9 +281,3 @@ def test_what_a_call_may_cost_is_that_of_the_dearest_tier_asked_for() -> None:
     assert most("--tier", "priority") == pytest.approx(2 * usual, rel=0.01)
     # All but the call beforehand, which is not sent in a batch.
     assert usual / 2 < most("--tier", "batch") < usual
-
-
-def test_many_waves_are_warned_of() -> None:
-    line = ("--model", "gpt-5.4", *ONE_TASK, "--protocol", "seeact-choice", "--ranker", "lexical")
-    rehearsed = call(*line, "--dry-run", "--tier", "batch")
-    assert "warning: more than 3, each of which waits for the one before" in rehearsed.err

@@ -57,21 +57,6 @@ def test_votes_and_agreement_are_on_record_and_read_again() -> None:
     assert "0 of 7 predictions read differently" in call("score", "a").out
 
 
-def test_a_seed_is_another_one_for_every_sample_and_repeat() -> None:
-    with WireServer(numbering()) as server:
-        line = (*FIVE, "--adapter-option", "model_seed=7", "--repeats", "2", "--out", "a")
-        assert call(*at(server, *line)).code == 0
-        seeds = {ask.body["seed"] for ask in server.asks}
-    assert seeds == {*range(7, 12), *range(1007, 1012)}
-
-
-def test_a_dry_run_counts_the_samples() -> None:
-    with WireServer(numbering()) as server:
-        done = call(*at(server, *FIVE, "--dry-run"))
-    assert f"calls:     {5 * 2 * STEPS} (counted)" in done.out + done.err
-    assert not server.asks
-
-
 def test_samples_of_a_random_policy_differ_and_those_of_the_oracle_agree() -> None:
     for policy in ("random", "oracle"):
         line = ("--model", policy, *ONE_TASK, *TEXT_ONLY, "--samples", "5", "--out", policy)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,7 @@ from tests.servers import Answer, Ask, WireServer
 
 STEPS = 7
 CALLS = 2 * STEPS
-QUIET = ("--workers", "1", "--progress", "off")
+QUIET = ("--progress", "off")
 
 
 def serving(name: str, text: str = CLICK_A, **facts: Any) -> WireServer:
@@ -48,34 +45,20 @@ def test_another_checkpoint_under_the_same_name_is_asked_itself() -> None:
     for more in (("--cache",), (), ("--no-cache",)):
         out = f"b{len(more)}{''.join(more)}"
         with serving("checkpoint-2000", "ELEMENT: C\nACTION: CLICK", root="/w/2000") as server:
-            done = served(server, out, *more)
+            served(server, out, *more)
             assert server.count == 1 + CALLS
-        # Of itself, if of anything.
-        assert ("--cache takes" in done.err) == (not more)
         assert not any(record["from_cache"] for record in calls(out))
 
 
-def test_replies_of_the_same_model_are_offered_in_a_line_and_taken_where_asked_for() -> None:
+def test_replies_of_the_same_model_are_taken_where_asked_for() -> None:
     with serving("checkpoint-1000") as server:
-        assert "--cache" not in served(server, "runs/a").err
-        asked = served(server, "runs/b")
+        served(server, "runs/a")
+        served(server, "runs/b")
         assert server.count == 2 * (1 + CALLS)
-        offer = line_with(asked, "--cache takes them")
-        assert offer == f"{CALLS} of {CALLS} calls are answered in runs/a: --cache takes them"
-        assert "--cache" not in served(server, "runs/c", "--no-cache").err
         server.asks.clear()
-        assert "--cache takes" not in served(server, "d", "--cache").err
+        served(server, "d", "--cache")
         assert server.count == 1
     assert all(record["reused_from"] == "runs/b" for record in calls("d"))
-
-
-def test_replies_outlive_their_run_and_are_then_named_by_their_model() -> None:
-    with serving("checkpoint-1000") as server:
-        served(server, "a")
-        shutil.rmtree("a")
-        # Another run in the same place is not where they came from.
-        offer = line_with(served(server, "a"), "--cache takes them")
-    assert offer.startswith(f"{CALLS} of {CALLS} calls are answered in replies kept of openai:m")
 
 
 def test_an_address_in_the_environment_is_not_the_provider_s_own(
@@ -87,18 +70,6 @@ def test_an_address_in_the_environment_is_not_the_provider_s_own(
             done = call("run", "-m", "openai:m", *ONE_TASK, *TEXT_ONLY, *QUIET, "--out", out)
             assert done.code == 0
         assert server.count == 2 * (1 + CALLS)
-    assert "--cache takes them" in done.err
-
-
-def test_a_server_of_the_run_s_own_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", ":".join([str(Path(__file__).parents[3]), *sys.path]))
-    command = f"{shlex.quote(sys.executable)} -m tests.servers.own {{model}} {{port}}"
-    line = (*ONE_TASK, *TEXT_ONLY, "-m", "m", "--with-server", command, *QUIET)
-    assert call(*line, "--out", "a").code == 0
-    offered = call(*line, "--out", "b", "--no-preflight", "--max-cost", "0")
-    assert not any(record["from_cache"] for record in calls("b"))
-    assert offered.code == 0
-    assert f"{CALLS} of {CALLS} calls are answered in b" in call(*line, "--out", "c").err
 
 
 OPTIONS = ((), ("--cache",), ("--no-cache",))
@@ -144,45 +115,3 @@ def test_a_change_within_a_run_is_one_warning() -> None:
     assert "its name in replies is checkpoint-2000, and was checkpoint-1000" in line
     kept = json.loads(Path("a/manifest.json").read_text())["answerers"]
     assert [facts["reply"] for facts in kept[""]] == ["checkpoint-1000", "checkpoint-2000"]
-
-
-def test_runs_that_rest_on_the_same_replies_get_no_verdict() -> None:
-    with serving("checkpoint-1000") as server:
-        served(server, "a")
-        served(server, "b", "--cache")
-        # Another limit of the second round: the first is shared, and does not decide.
-        served(server, "c", "--cache", "--max-tokens", "1024,300")
-        served(server, "d")
-    same = call("compare", "a", "b")
-    assert same.code == 0
-    text = " ".join(same.out.split())
-    assert "b and a have the same replies: what decided each of these steps was asked for" in text
-    assert "does not differ" not in text and "No difference found" not in text
-    assert sum(record["from_cache"] for record in calls("c")) == STEPS
-    for other in ("c", "d"):
-        told = call("compare", "a", other, "--vary", "max_tokens")
-        assert "the same replies" not in told.out and "succeed on exactly the same" in told.out
-    found = json.loads(call("compare", "a", "b", "--format", "json").out)
-    assert found["comparisons"][0]["replies"] == {"decided": STEPS, "same": STEPS}
-
-
-def test_replies_that_only_some_units_share_are_counted() -> None:
-    with serving("checkpoint-1000") as server:
-        line = ("run", "-m", "openai:m", "--base-url", server.base_url("openai"), *TEXT_ONLY)
-
-        def run(out: str, tasks: int, *more: str) -> None:
-            limits = "--limit", str(tasks), *QUIET, "--out", out
-            assert call(*line, "-b", "sample", *limits, *more).code == 0
-
-        run("first", 1)
-        run("a", 2, "--cache")
-        run("again", 1)
-        # The first task is that of another run, the second that of `a`.
-        run("b", 2, "--cache")
-    steps = [
-        len([one for one in calls(out) if one["place"] == "round-2"]) for out in ("again", "b")
-    ]
-    told = " ".join(call("compare", "a", "b").out.split())
-    assert f"the same replies decided {steps[1] - steps[0]} of {steps[1]} dialogues" in told
-    assert "have the same replies" not in told
-    assert "have the same replies" in " ".join(call("compare", "again", "b").out.split())

@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 import harness
@@ -159,8 +158,6 @@ def files(run: str) -> dict[str, Any]:
     replies = [{**one, "reply": one["reply"]["text"]} for one in calls(run)]
     found["calls.jsonl"] = sorted(replies, key=lambda one: one["id"])
     found["steps.jsonl"] = sorted(found["steps.jsonl"].splitlines())
-    # Its metadata have the digest of the lines, in the order in which they were answered.
-    found["steps.parquet"] = pq.read_table(Path(run) / "steps.parquet").to_pylist()
     return found
 
 

@@ -83,9 +83,8 @@ def prompted(out: Path) -> Path:
 
 
 def judged(out: Path) -> Path:
-    evaluated("oracle", "judged-signs", judge=judging.JUDGE)(out)
-    (path,) = (out / "judgments").iterdir()
-    return path
+    evaluated("oracle", "judged-signs")(out)
+    return evaluated(judging.JUDGE, f"judgment:three-stages:{out}")(out / "judgments/first")
 
 
 RUNS: Runs = {
