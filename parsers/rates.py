@@ -32,7 +32,6 @@ Method = Literal[
     "cluster-t",
     "fieller",
     "delta",
-    "bootstrap-t",
     "quartiles",
 ]
 FEW = 30
@@ -125,7 +124,6 @@ def mean_interval(
     *,
     clusters: Sequence[Hashable] | None = None,
     level: float = 0.95,
-    lengths: bool = False,
 ) -> Interval | None:
     """Return the printed interval of a rate: a mean over steps clustered in tasks.
 
@@ -133,8 +131,6 @@ def mean_interval(
         values: one per step.
         tasks: the task of each step.
         clusters: the cluster of each step, where tasks are grouped further; by default its task.
-        lengths: whether the values are lengths as shares of the longest possible one, which are
-            never near zeros and ones: their variance is not drawn towards that of these.
 
     Example: one success in six steps of three tasks:
 
@@ -159,7 +155,7 @@ def mean_interval(
     center = math.fsum(weight * value for weight, value in zip(weights, values, strict=True))
     residuals = [value - center for value in values]
     assumed = WITHIN_TASKS if clusters is None else WITHIN_GROUPS
-    return _wilson(values, residuals, weights, above, assumed, level, lengths=lengths)
+    return _wilson(values, residuals, weights, above, assumed, level)
 
 
 def cells_interval(
@@ -207,8 +203,6 @@ def _wilson(
     clusters: Sequence[Hashable],
     assumed: float,
     level: float,
-    *,
-    lengths: bool = False,
 ) -> Interval | None:
     """Return the interval of a weighted mean; the weights add up to 1.
 
@@ -226,7 +220,6 @@ def _wilson(
     spread = math.fsum(w * r**2 for w, r in zip(weights, residuals, strict=True))
     # How much more zeros and ones with the same means would spread: exactly 0 for zeros and ones.
     graded = max(0.0, math.fsum(w * v * (1 - v) for w, v in zip(weights, values, strict=True)))
-    graded *= not lengths
     # Values that are all alike come out as about 1e-32 through rounding.
     alike, certain = spread <= 1e-20, spread + graded <= 1e-12
     if certain is (1e-12 < rate < 1 - 1e-12):  # Without a spread, or not of shares.

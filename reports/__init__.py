@@ -5,9 +5,8 @@
 
 `steps_frame` and `runs_frame` are tidy and typed (`reports.frames` documents their columns).
 `main_table` holds the metrics with their intervals, `status_table` the outcomes of
-steps, `cost_table` calls, tokens, cost and latency, `prefix_table` how far runs get before the
-first failure, `published_table` results from papers. `render` writes a table as text, Markdown,
-CSV, LaTeX, JSON or HTML. The analyses are in `reports.analyses`.
+steps, `cost_table` calls, tokens, cost and latency, `published_table` results from papers. `render`
+writes a table as text, Markdown, CSV, LaTeX, JSON or HTML. The analyses are in `reports.analyses`.
 
 Pass runs as paths or as returned by `harness.runs.open_run`. Importing this package does not import
 pandas.
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from reports.frames.steps import steps_frame
     from reports.listing import list_runs
     from reports.load import open_runs
-    from reports.prefixes import prefix_table
     from reports.published.beside import published_beside, published_table
     from reports.statuses import status_table
     from reports.tables import main_table
@@ -40,7 +38,6 @@ __all__ = [
     "list_runs",
     "main_table",
     "open_runs",
-    "prefix_table",
     "published_beside",
     "published_table",
     "render",
@@ -54,7 +51,6 @@ _NAMES = {
     "reports.tables": "main_table",
     "reports.costs": "cost_table",
     "reports.listing": "list_runs",
-    "reports.prefixes": "prefix_table",
     "reports.published.beside": "published_beside published_table",
     "reports.statuses": "status_table",
     "reports.load": "open_runs",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parsers import Average
     from reports.frames.rows import InvalidRule
 
-TABLES = ("main", "status", "cost", "prefix")
+TABLES = ("main", "status", "cost")
 BY = (
     "Group the main table by what the benchmark declares (several keys with commas: "
     "platform,data_type), or recorded steps by "
@@ -61,8 +61,7 @@ class _Report(click.Command):
     type=click.Choice(TABLES),
     default="main",
     show_default=True,
-    help="main: scores; status: how steps ended; cost: cost, tokens and latency per step; prefix: "
-    "how many steps of a task are right before the first failure, and success by place.",
+    help="main: scores; status: how steps ended; cost: cost, tokens and latency per step.",
 )
 @click.option("--by", "key", metavar="KEY", default=None, help=f"{BY}  [default: split]")
 @format_options
@@ -130,20 +129,14 @@ def report(
     """
     runs = _begun(runs)
     if kind != "main":
-        if key or published or compact or common or plot or details or average != "macro":
+        if any((key, published, compact, common, plot, details, invalid, f1, cluster)) or (
+            average != "macro"
+        ):
             raise click.UsageError(
-                "--by, --average, --published, --compact, --common, --plot and --details are for "
-                "--table main"
+                "--by, --average, --cluster, --invalid, --f1, --published, --compact, --common, "
+                "--plot and --details are for --table main"
             )
-        if (invalid or f1 or cluster) and kind != "prefix":
-            raise click.UsageError(
-                "--cluster, --invalid and --f1 are for --table main and --table prefix"
-            )
-        if kind == "prefix":
-            from reports.prefixes import prefix_table
-
-            emit(prefix_table(runs, f1=f1, invalid=invalid, cluster=cluster), form, out)
-        elif kind == "status":
+        if kind == "status":
             from reports.statuses import status_table
 
             emit(status_table(runs), form, out)

@@ -172,8 +172,8 @@ class RunOptions(TypedDict, total=False):
     """Command that serves the model, started for the run and ended with it: 'vllm serve {model}
     --port {port}'."""
     track: object | Sequence[object]
-    """Experiment tracker to log to: trackio, wandb (each an extra), or your own module:Class;
-    NAME:PROJECT names a project there. May be repeated."""
+    """Experiment tracker to log to: wandb (an extra), or your own module:Class; NAME:PROJECT names
+    a project there. May be repeated."""
     judge: object | Sequence[object]
     """Model that judges each finished unit, by the benchmark's method or another one; the judgement
     is a run in RUN/judgments/. May be repeated; METHOD.base_url=URL and the like are settings of

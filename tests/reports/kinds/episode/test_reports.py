@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from harness.runs import RunError, open_run
+from harness.runs import open_run
 from parsers import Status
-from reports import main_table, prefix_table, status_table, steps_frame
-from reports.analyses.intervals import second_intervals
+from reports import main_table, status_table, steps_frame
 from reports.command import report
 from reports.comparison.command import compare
 from reports.errors import classify_run
@@ -51,8 +50,6 @@ def test_what_the_environment_failed_is_no_part_of_any_mean(run: Path) -> None:
     assert line["earned_micro"] == pytest.approx(1.5 / 7)
     (strict,) = main_table(run, invalid="fail").query("headline").to_dict("records")
     assert (strict["episodes"], strict["success_micro"]) == (7, pytest.approx(1 / 7))
-    intervals = second_intervals(run).set_index(["metric", "average"])["rate"]
-    assert intervals["Success", "micro"] == pytest.approx(1 / 7)
 
 
 @pytest.mark.parametrize("stored", [True, False])
@@ -95,8 +92,3 @@ def test_two_runs_are_compared_episode_by_episode(run: Path, tmp_path: Path) -> 
     for options in ([], ["--invalid", "fail"]):
         text = CliRunner().invoke(compare, [str(run), str(other), *options]).output
         assert re.search(r"Success micro +14\.3 +100\.0 +\+85\.7", text), text
-
-
-def test_episodes_of_a_task_have_no_order(run: Path) -> None:
-    with pytest.raises(RunError, match="episodes have no order in their form"):
-        prefix_table(run)
