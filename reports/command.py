@@ -201,7 +201,7 @@ def _beside_published(
 ) -> None:
     if form in ("csv", "parquet"):
         raise click.UsageError(
-            f"--format {form} holds one table: vlm-eval analyse published RUN writes the other"
+            f"--format {form} holds one table: take json, which holds all of --published"
         )
     from adapters.registry import load
     from harness.tables.data import json_content, to_json

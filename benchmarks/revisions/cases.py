@@ -270,7 +270,7 @@ READS: Cases = {
         f"analyse independence ../openai-seeact-two-rounds/runs/* {JSON}",
         f"analyse picture {HOSTED}/runs/* {HOSTED}-text/runs/* {JSON}",
         f"analyse positions ../openai-seeact-two-rounds/runs/* {JSON}",
-        f"analyse published ../openai-mindact-choice/runs/* {JSON}",
+        f"analyse published {JSON}",
     ),
     "show": (
         f"show {STEP} {DATA} -m openai:gpt-4o --protocol coordinates",

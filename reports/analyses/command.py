@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reports.output import AVERAGE, RUN, RUNS, emit, format_options
+from reports.output import RUN, RUNS, emit, format_options
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from parsers import Average
 
 A_RUN = click.Path(path_type=Path)
 
@@ -88,10 +86,8 @@ def ceiling(run: Path) -> pd.DataFrame:
 
 
 @_analysis("List published results.")
-@click.argument("runs", metavar="[RUN]...", nargs=-1, type=A_RUN)
-@AVERAGE
-def published(runs: tuple[Path, ...], average: Average) -> pd.DataFrame:
-    """List published results with the keys that make them comparable; with RUNs, what differs."""
+def published() -> pd.DataFrame:
+    """List published results with the keys that decide what compares (report --published)."""
     from reports.published.beside import published_table
 
-    return published_table(runs, average=average)
+    return published_table()

@@ -119,7 +119,7 @@ def test_published_rows_stand_apart(tmp_path: Path, form: str) -> None:
 def test_one_table_formats_refuse_published_rows(tmp_path: Path) -> None:
     done = _call(write(tmp_path / "run", worked()), "--published", "--format", "csv")
     assert done.exit_code == 2
-    assert "analyse published" in done.output
+    assert "take json" in done.output
 
 
 def test_a_corrupt_line_is_named_and_the_rest_kept(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -74,8 +73,6 @@ def test_a_run_without_steps_is_shown(tmp_path: Path, name: str) -> None:
 def test_published_rows_are_listed(runs: dict[str, Path]) -> None:
     done = _call("published")
     assert done.exit_code == 0 and "SeeAct, GPT-4V, choices" in done.output
-    content = json.loads(_call("published", runs["few"], "--format", "json").output)
-    assert all("population" in row["differs"] for row in content["rows"])
 
 
 def test_runs_that_cannot_be_compared_say_why(runs: dict[str, Path]) -> None:
