@@ -48,9 +48,11 @@ LANDMARKS = (
 def published_table() -> pd.DataFrame:
     """Return all published rows, with the keys that decide what compares."""
     rows = published_rows()
-    records = (_record(row, {}) for row in rows)
     return described(
-        records, _fields(rows), title="Published results", notes=_notes(rows, rows, {})
+        (_record(row, {}) for row in rows),
+        _fields(rows),
+        title="Published results",
+        notes=_notes(rows, rows, {}),
     )
 
 
