@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks.interval_coverage import BATCH, SIMULATIONS
 from benchmarks.simulated_steps import lengths, successes
-from parsers.bootstrap import generator
 from parsers.clusters import Floats, mean_and_error
+from reports.statistics.significance import generator
 
 TASKS = (15, 30, 142, 694)
 RATES = (0.1, 0.4)

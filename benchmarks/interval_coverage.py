@@ -40,7 +40,7 @@ from benchmarks.simulated_steps import (
     successes,
 )
 from parsers import clopper_pearson
-from parsers.bootstrap import generator
+from reports.statistics.significance import generator
 
 TASKS = (15, 30, 142, 694)
 TASK_RATES = (0.005, 0.01, 0.03, 0.1, 0.5)

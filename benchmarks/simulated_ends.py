@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.simulated_steps import Clustered
-from parsers.bootstrap import draws, resampled, studentised
 from parsers.clusters import NOTHING, Floats, mean_and_error, t_quantile
 from parsers.rates import ASSUMED, special
+from reports.statistics.significance import generator
 
 RESAMPLES = 999
 Ends = tuple[Floats, Floats]
@@ -72,6 +72,46 @@ def t_ends(totals: Floats, sizes: Floats) -> Ends:
     # Without spread these intervals do not exist, and nothing is covered.
     reach[error == 0] = np.nan
     return mean - reach, mean + reach
+
+
+def draws(groups: int, resamples: int, seed: int) -> Floats:
+    """Return the number of draws of each task: a row per resample, a column per task."""
+    equal = np.full(groups, 1 / groups)
+    counts = generator("bootstrap", seed).multinomial(groups, equal, size=resamples)
+    return counts.astype(np.float64)
+
+
+def resampled(totals: Floats, sizes: Floats, drawn: Floats) -> tuple[Floats, Floats]:
+    """Deviation of the mean and its standard error, by data set (rows) and resample (columns)."""
+    groups = totals.shape[-1]
+    mean, _ = mean_and_error(totals, sizes)
+    residuals = totals - mean[:, None] * sizes
+    weight = sizes @ drawn.T
+    deviation = (residuals @ drawn.T) / weight
+    squares = (residuals**2) @ drawn.T
+    squares -= 2 * deviation * ((residuals * sizes) @ drawn.T)
+    squares += deviation**2 * ((sizes**2) @ drawn.T)
+    squares[squares <= NOTHING] = 0.0
+    return deviation, np.sqrt(groups / (groups - 1) * squares) / weight
+
+
+def studentised(
+    totals: Floats, sizes: Floats, drawn: Floats, level: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Return the ends of the bootstrap-t interval of every data set (one per row), not clipped.
+
+    A resample without spread has an infinite t, so with many of them the interval is unbounded:
+    tasks with so few distinct values do not support a finite one.
+    """
+    mean, error = mean_and_error(totals, sizes)
+    deviation, spread = resampled(totals, sizes, drawn)
+    deviation[np.abs(deviation) <= NOTHING] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(deviation == 0, 0.0, deviation / spread)
+    tail = (1 - level) / 2
+    lower = np.quantile(ratio, tail, axis=-1, method="lower")
+    upper = np.quantile(ratio, 1 - tail, axis=-1, method="higher")
+    return mean - upper * error, mean - lower * error
 
 
 def accelerated(

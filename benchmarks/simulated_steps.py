@@ -17,16 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from parsers.bootstrap import generator
 from parsers.clusters import Floats
 from parsers.rates import WITHIN_GROUPS, WITHIN_TASKS
+from reports.statistics.significance import generator
 
 
 @dataclass(frozen=True, slots=True)
 class Clustered:
     """Simulated benchmarks (rows) by cluster (columns), in one average.
 
-    totals, sizes: as in `parsers.bootstrap`, of tasks or of their groups.
+    totals, sizes: as in `parsers.clusters`, of tasks or of their groups.
     apart: sum of the squared weights of steps, which add up to 1.
     inside: mean of value * (1 - value) over steps, 0 for zeros and ones.
     moved: the number of clusters with a success and a failure, the smaller one; values between

@@ -261,12 +261,3 @@ def is_cut_short(
         return False
     found = Counter(row.parents.get(declared.innermost.name, "") for row in rows)
     return any(number < lengths.get(parent, 0) for parent, number in found.items())
-
-
-def prefix(won: Sequence[bool]) -> int:
-    """Count the units that succeed before the first that fails.
-
-    >>> prefix((True, True, False, True)), prefix((False, True)), prefix((True,))
-    (2, 0, 1)
-    """
-    return next((place for place, one in enumerate(won) if not one), len(won))

@@ -32,7 +32,6 @@ Method = Literal[
     "cluster-t",
     "fieller",
     "delta",
-    "bootstrap-t",
     "quartiles",
 ]
 FEW = 30

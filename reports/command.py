@@ -70,7 +70,7 @@ BY = (
     "--published",
     is_flag=True,
     help="Add published results that were measured in the same way, and say how many others there "
-    "are; `vlm-eval analyse published RUN` lists these.",
+    "are; --details lists these.",
 )
 @click.option(
     "--compact",
@@ -151,7 +151,7 @@ def report(
 
         save(lambda frame: results(frame, average), drawn, plot)
     if published:
-        _beside_published(table, runs, form, out, average, invalid, f1, key or "")
+        _beside_published(table, runs, form, out, average, invalid, f1, key or "", details)
     else:
         emit(table, form, out, average)
     return 0
@@ -178,11 +178,10 @@ def _beside_published(
     invalid: InvalidRule | None,
     f1: F1Variant | None,
     by: str,
+    details: bool,
 ) -> None:
     if form == "csv":
-        raise click.UsageError(
-            "--format csv holds one table: vlm-eval analyse published RUN writes the other"
-        )
+        raise click.UsageError("--format csv holds one table: take json, which holds all")
     from adapters.registry import load
     from harness.tables.data import json_content, to_json
     from reports.formats import grid, grids
@@ -199,9 +198,11 @@ def _beside_published(
         results = json_content(grid(table, average), note="")
         put(to_json({**note, **results, "published": listed}), out)
     else:
-        beside = grid(alike)
-        beside = replace(beside, footnotes=(*beside.footnotes, *_others(apart)))
-        emit_grids([*grids(table, average), beside], form, out)
+        beside = [grid(alike), grid(apart)]
+        if not details:
+            notes = (*beside[0].footnotes, *_others(apart))
+            beside = [replace(beside[0], footnotes=notes)]
+        emit_grids([*grids(table, average), *beside], form, out)
 
 
 def _others(apart: pd.DataFrame) -> Iterator[str]:
@@ -209,7 +210,6 @@ def _others(apart: pd.DataFrame) -> Iterator[str]:
     if len(apart):
         first = apart.iloc[0]
         yield (
-            f"{counted(len(apart), 'published result')} measured in another way (vlm-eval analyse "
-            f"published RUN); "
+            f"{counted(len(apart), 'published result')} measured in another way (--details); "
             f"{first['source']}, {first['model']}: {first['differs']}"
         )

@@ -264,13 +264,12 @@ READS: Cases = {
     ),
     "analyse": (
         f"analyse ceiling ../openai-seeact-two-rounds/runs/* {JSON}",
-        f"analyse ceiling ../openai-mindact-choice/runs/* --recall 0.85 {JSON}",
+        f"analyse ceiling ../openai-mindact-choice/runs/* {JSON}",
         f"analyse distractors ../random/runs/* ../random-again/runs/* {JSON}",
         f"analyse independence ../openai-seeact-two-rounds/runs/* {JSON}",
-        f"analyse intervals ../lexical/runs/* ../openai-repeats/runs/* {JSON}",
         f"analyse picture {HOSTED}/runs/* {HOSTED}-text/runs/* {JSON}",
         f"analyse positions ../openai-seeact-two-rounds/runs/* {JSON}",
-        f"analyse published ../openai-mindact-choice/runs/* {JSON}",
+        f"analyse published {JSON}",
     ),
     "show": (
         f"show {STEP} {DATA} -m openai:gpt-4o --protocol coordinates",

@@ -114,27 +114,3 @@ def list_steps(**_: Any) -> int:
     for line in unit_lines(dataset.listed()):
         say(line)
     return 0
-
-
-@data.command("import-seeact", short_help="Turn SeeAct's query files into steps and ranks.")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Parquet file.")
-@click.option("--scores", type=click.Path(path_type=Path), help="Parquet file for the ranks.")
-@click.option("--overwrite", is_flag=True, help="Replace files that exist.")
-def import_seeact(files: tuple[Path, ...], out: Path, scores: Path | None, overwrite: bool) -> int:
-    """Turn SeeAct's query files into steps, and their ranks into a file for --ranker.
-
-    FILES are queries.jsonl or folders with such files. The steps have no screenshot, because the
-    queries have none: run them with --benchmark multimodal-mind2web --data OUT
-    --image-policy none --benchmark-option lost_rows=yes, or use the ranks with
-    Multimodal-Mind2Web itself.
-    """
-    from adapters.registry import load
-    from harness.tables import counted
-
-    import_queries = load("harness.ranker_models.seeact_queries:import_queries")
-    lines, steps, ranked = import_queries(files, out, scores, overwrite=overwrite)
-    say(f"{out}: {counted(steps, 'step')} of {counted(lines, 'line')}")
-    if scores is not None:
-        say(f"{scores}: ranks of {counted(ranked, 'step')}")
-    return 0

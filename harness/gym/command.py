@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 from math import fsum
 from typing import Any
 
@@ -15,7 +16,6 @@ from harness.policies import Policy, answers, chance_for, is_policy, policies_fo
 from harness.printing import say, terminal
 from harness.runs import StepUnit
 from harness.views import StepView
-from parsers.counting import prefix
 
 
 @click.command(cls=SettingsCommand)
@@ -52,7 +52,8 @@ def play(**_: Any) -> int:
     print_result(terminal(), result_grid(*rest, found, env.task_rows))
     won = [[not env.failed(one) for one in episode if env.counts(one)] for episode in episodes]
     counted = [one for one in won if one]
-    mean = fsum(map(prefix, counted)) / (len(counted) or 1)
+    before = [sum(takewhile(bool, one)) for one in counted]
+    mean = fsum(before) / (len(counted) or 1)
     say(
         f"{sum(map(all, counted))} of {len(counted)} episodes successful; "
         f"mean number of steps before the first failure: {mean:.2f}"

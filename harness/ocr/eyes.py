@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -81,7 +81,10 @@ class Eyes:
         except (OSError, msgspec.DecodeError):
             found = await self._read_anew(picture, data)
             write_cached(kept, _TO_KEEP.encode(found))
-        place = to_page(picture)
+        try:
+            place = Recipe.parse(picture.recipe).to_page
+        except ValueError:  # It is sent as it is stored.
+            return tuple(TextLine(*line) for line in found)
         return tuple(
             TextLine(text, *place(left, top), *place(right, bottom))
             for text, left, top, right, bottom in found
@@ -108,11 +111,3 @@ class Eyes:
             self._pool.close()
             self._pool = None
         self._read.clear()
-
-
-def to_page(picture: Picture) -> Callable[[float, float], tuple[float, float]]:
-    """Return what converts a point of a picture to pixels of its page."""
-    try:
-        return Recipe.parse(picture.recipe).to_page
-    except ValueError:  # It is sent as it is stored.
-        return lambda x, y: (x, y)

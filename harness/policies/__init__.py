@@ -197,8 +197,6 @@ _BUILT_IN = (
     ),
     ("ocr", "harness.ocr.policies:ReadsSteps", f"steps: {_READS}"),
     ("ocr", "harness.ocr.policies:ReadsTargets", f"places: {_READS}"),
-    ("ocr", "harness.ocr.policies:ReadsQuestions", f"questions: {_READS}"),
-    ("ocr", "harness.ocr.policies:ReadsScreens", f"screens: {_READS}"),
     (
         "random",
         "harness.benchmarks.grounding.benchmark:RANDOM",

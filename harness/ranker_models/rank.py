@@ -1,28 +1,26 @@
 """`vlm-eval rankers rank`: rank the candidates of a benchmark once and store the ranks.
 
-A ranking may be killed and continued. Finished steps are appended to a file next to the output, a
-line of JSON each, below a line that says what is ranked. When every step is there, they are written
-to the output in the order of the data, and the file is removed.
+A ranking may be killed and continued. Finished steps are appended to a file next to the output in
+the order of the data, a line of JSON each, below a line that says what is ranked. When every step
+is there, they are written to the output, and the file is removed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
-from filelock import FileLock, Timeout
 
 from harness import __version__
 from harness.benchmarks import StepDataset, recorded_steps
 from harness.candidates import page_of
 from harness.commands.options import DATA, read_options, setting_options
-from harness.errors import DataError, UserError
+from harness.errors import UserError
 from harness.parquet_writing import check_new
 from harness.planning.data import open_data
 from harness.printing import say
@@ -71,74 +69,48 @@ def rank_benchmark(dataset: StepDataset, ranker: str, out: Path, *, overwrite: b
     `OUT.partial` holds other ranks.
     """
     check_new(out, overwrite=overwrite)
-    ranks = open_ranks(ranker)
+    ranks, ids = open_ranks(ranker), [entry.unit_id for entry in dataset.entries]
     settings = {
         "ranker": ranks.name,
         "digest": ranks.digest,
         "version": __version__,
         "benchmark": dataset.fingerprint,
     }
+    selected = hashlib.sha256("\n".join(ids).encode()).hexdigest()
+    head = _line({**settings, "steps": selected})
     partial = out.with_name(f"{out.name}.partial")
-    bar = click.progressbar(
-        length=len(dataset), label="ranking", file=sys.stderr, hidden=not sys.stderr.isatty()
-    )
-    with _alone(partial), bar:
-        places = _places(partial, _line(settings))
-        todo = [entry for entry in dataset.entries if entry.unit_id not in places]
-        known = len(dataset) - len(todo)
-        bar.update(known)
-        for start in range(0, len(todo), STEPS_AT_A_TIME):
-            some = replace(dataset, entries=tuple(todo[start : start + STEPS_AT_A_TIME]))
-            lines = [] if start or places else [_line(settings)]
-            for row in some.rows():
-                page = page_of(row)
-                scored = ranks.scored(row, page) if isinstance(ranks, ByScore) else None
-                ids = list(ranks.of(row, page) if scored is None else scored)
-                scores = None if scored is None else list(scored.values())
-                lines.append(_line([row.unit_id, ids, scores]))
-            append_lines(partial, lines)
-            bar.update(len(some))
-        places = _places(partial, _line(settings))
-        ranked = (_entry(partial, places[step.unit_id]) for step in dataset.entries)
-        write_ranks(out, settings, ranked, overwrite=overwrite)
-        partial.unlink()
-    return known
-
-
-def _entry(partial: Path, place: int) -> RankedStep:
-    with partial.open("rb") as file:
-        file.seek(place)
-        step_id, ids, scores = json.loads(file.readline())
-    return RankedStep(step_id, ids, range(len(ids)), scores)
-
-
-@contextmanager
-def _alone(partial: Path) -> Iterator[None]:
-    """Keep other processes from ranking into the same file."""
     partial.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(f"{partial}.lock")
-    try:
-        with lock.acquire(timeout=0):
-            try:
-                yield
-            finally:
-                Path(lock.lock_file).unlink(missing_ok=True)
-    except Timeout:
-        raise DataError(f"another process is ranking into {partial}") from None
-
-
-def _line(value: object) -> bytes:
-    return json.dumps(value, sort_keys=True).encode() + b"\n"
-
-
-def _places(partial: Path, settings: bytes) -> dict[str, int]:
-    """Return where each finished step begins in the file; raise `UserError` for another file."""
     cut_torn(partial)
-    lines = read_lines(partial)
-    head = next(lines, None)
-    if head is not None and head.data != settings:
+    finished = read_lines(partial)
+    first = next(finished, None)
+    if first is not None and first.data != head:
         raise UserError(
             f"{partial} holds steps of another ranking (other data, ranker or version); remove it "
             "or name another output file"
         )
-    return {json.loads(line.data)[0]: line.offset for line in lines}
+    known = sum(1 for _ in finished)
+    with click.progressbar(
+        length=len(ids), label="ranking", file=sys.stderr, hidden=not sys.stderr.isatty()
+    ) as bar:
+        bar.update(known)
+        for start in range(known, len(ids), STEPS_AT_A_TIME):
+            some = dataset.entries[start : start + STEPS_AT_A_TIME]
+            lines: dict[str, bytes] = {}
+            for row in replace(dataset, entries=some).rows():
+                page = page_of(row)
+                scored = ranks.scored(row, page) if isinstance(ranks, ByScore) else None
+                order = list(ranks.of(row, page) if scored is None else scored)
+                scores = None if scored is None else list(scored.values())
+                lines[row.unit_id] = _line([row.unit_id, order, scores])
+            begins = [head] if first is None and start == 0 else []
+            append_lines(partial, [*begins, *(lines[entry.unit_id] for entry in some)])
+            bar.update(len(some))
+    stored = (json.loads(line.data) for line in read_lines(partial) if line.number > 1)
+    steps = (RankedStep(step_id, order, range(len(order)), s) for step_id, order, s in stored)
+    write_ranks(out, settings, steps, overwrite=overwrite)
+    partial.unlink(missing_ok=True)
+    return known
+
+
+def _line(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True).encode() + b"\n"

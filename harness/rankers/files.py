@@ -7,10 +7,9 @@ as JSON under `vlm_eval_ranks`. A look-up reads one row group; the last two are 
 
 JSON has the shape of Mind2Web's score file,
 `{"scores": {STEP: {NODE: number}}, "ranks": {STEP: {NODE: number}}}`, where either part may be
-missing; or, for a single step, `{"sample_id": STEP,
-"ranks": {NODE: number}, "scores": ...}`, also as JSON lines. Rank 0 is best; ranks take precedence
-over scores. `ranker` may name the ranker ("mind2web" for the published ranks). A step is decoded on
-look-up.
+missing; or, for a single step, `{"sample_id": STEP, "ranks": {NODE: number}, "scores": ...}`. Rank
+0 is best; ranks take precedence over scores. `ranker` may name the ranker ("mind2web" for the
+published ranks). A step is decoded on look-up.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,17 +44,14 @@ _PARQUET, _PICKLE = b"PAR1", b"\x80"
 class _Whole(msgspec.Struct, gc=False):
     ranker: str | None = None
     sample_id: str | None = None
-    step_id: str | None = None
-    ranks: msgspec.Raw = msgspec.Raw()
-    scores: msgspec.Raw = msgspec.Raw()
-    pos_candidates: msgspec.Raw = msgspec.Raw()
+    ranks: msgspec.Raw = msgspec.Raw(b"null")
+    scores: msgspec.Raw = msgspec.Raw(b"null")
 
 
 _WHOLE = decoder_of(_Whole)
-_STEPS = decoder_of(dict[str, msgspec.Raw])
+_STEPS = decoder_of(dict[str, msgspec.Raw] | None)
 _NUMBERS = decoder_of(dict[str, float])
 _ODD = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-_ABSENT, _NULL = msgspec.Raw(), msgspec.Raw(b"null")
 _EXAMPLE = '{"scores": {STEP: {NODE: number}}} or {"ranks": ...}'
 
 
@@ -131,21 +126,22 @@ class JsonScores(StoredRanks):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.ranker = ""
         self._places: dict[str, tuple[int, msgspec.Raw]] = {}
         try:
-            text = utf8_bytes(path)
+            whole = _WHOLE.decode(utf8_bytes(path))
+            for sign, part in ((1, whole.ranks), (-1, whole.scores)):
+                steps = _STEPS.decode(part) or {}
+                if steps and whole.sample_id:
+                    steps = {whole.sample_id: part}
+                for step_id, numbers in steps.items():
+                    self._places.setdefault(step_id, (sign, numbers))
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error}") from error
-        if not text:
-            raise DataError(f"{path} is empty; expected {_EXAMPLE}")
-        try:
-            self._add(_WHOLE.decode(text), "")
         except _ODD as error:
-            if not self._add_lines(text):
-                raise DataError(f"{path} is not JSON of scores ({_EXAMPLE}): {error}") from error
+            raise DataError(f"{path} is not JSON of scores ({_EXAMPLE}): {error}") from error
         if not self._places:
             raise DataError(f"{path} has neither 'ranks' nor 'scores'; expected {_EXAMPLE}")
+        self.ranker = whole.ranker or ""
 
     def values(self, step_id: str) -> Mapping[str, float]:
         sign, numbers = self._places[step_id]
@@ -153,42 +149,7 @@ class JsonScores(StoredRanks):
             decoded = _NUMBERS.decode(numbers)
         except _ODD as error:
             raise DataError(f"{self.path}, step {step_id}: {error}") from error
-        return decoded if sign > 0 else {node_id: -score for node_id, score in decoded.items()}
-
-    def _add(self, whole: _Whole, where: str) -> None:
-        if whole.pos_candidates != _ABSENT:
-            raise DataError(
-                f"{self.path}{where} holds SeeAct's queries; "
-                "run: vlm-eval data import-seeact FILE -o STEPS.parquet --scores RANKS.parquet"
-            )
-        if self.ranker and whole.ranker and whole.ranker != self.ranker:
-            raise DataError(
-                f"{self.path}{where} is by {whole.ranker}, but earlier lines are by {self.ranker}"
-            )
-        self.ranker = self.ranker or whole.ranker or ""
-        single = whole.sample_id or whole.step_id
-        steps_here: set[str] = set()
-        for sign, part in ((1, whole.ranks), (-1, whole.scores)):
-            if part in (_ABSENT, _NULL):
-                continue
-            parts = {single: part} if single else _STEPS.decode(part)
-            for step_id, numbers in parts.items():
-                if step_id in self._places and step_id not in steps_here:
-                    raise DataError(f"{self.path}{where} has step {step_id} a second time")
-                steps_here.add(step_id)
-                self._places.setdefault(step_id, (sign, numbers))
-
-    def _add_lines(self, text: bytes) -> bool:
-        """Read the file as JSON lines; return False if the first is none."""
-        for number, line in enumerate(BytesIO(text), 1):
-            if line.strip():
-                try:
-                    self._add(_WHOLE.decode(line), f", line {number}")
-                except _ODD as error:
-                    if number == 1:
-                        return False
-                    raise DataError(f"{self.path}, line {number}: {error}") from error
-        return True
+        return {node_id: sign * number for node_id, number in decoded.items()}
 
 
 _METADATA = b"vlm_eval_ranks"
@@ -218,16 +179,11 @@ class RankTable(StoredRanks):
         with opened(path) as file:
             require(path, column_names(file), ("step_id", "ids"), "ranks (vlm-eval rankers rank)")
             self._columns = [name for name in RankedStep._fields if name in column_names(file)]
-            self.settings = _settings(file.schema_arrow.metadata)
-            self.ranker = str(self.settings.get("ranker") or "")
+            self.ranker = _ranker_in(file.schema_arrow.metadata or {})
             for group, offset, record in small_columns(file, ["step_id"]):
                 if record["step_id"] in self._places:
                     raise DataError(f"{path} has step {record['step_id']} twice")
                 self._places[record["step_id"]] = (group, offset)
-
-    def steps(self) -> Sequence[str]:
-        """Return the steps in file order."""
-        return tuple(self._places)
 
     def entry(self, step_id: str) -> RankedStep:
         """Read the row of a step. Raises `KeyError`, or `DataError` for a damaged row."""
@@ -272,9 +228,10 @@ def write_ranks(
     return write_rows(path, rows, schema, rows_per_group=_STEPS_PER_GROUP, overwrite=overwrite)
 
 
-def _settings(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+def _ranker_in(metadata: Mapping[bytes, bytes]) -> str:
+    """Return the ranker that the metadata of a table name, "" for none."""
     try:
-        settings = json.loads((metadata or {}).get(_METADATA, b"{}"))
+        settings = json.loads(metadata.get(_METADATA, b"{}"))
     except (ValueError, RecursionError):
-        return {}
-    return settings if isinstance(settings, dict) else {}
+        return ""
+    return str(settings.get("ranker") or "") if isinstance(settings, dict) else ""

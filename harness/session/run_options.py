@@ -172,8 +172,8 @@ class RunOptions(TypedDict, total=False):
     """Command that serves the model, started for the run and ended with it: 'vllm serve {model}
     --port {port}'."""
     track: object | Sequence[object]
-    """Experiment tracker to log to: trackio, wandb (each an extra), or your own module:Class;
-    NAME:PROJECT names a project there. May be repeated."""
+    """Experiment tracker to log to: wandb (an extra), or your own module:Class; NAME:PROJECT names
+    a project there. May be repeated."""
     distractors: int
     """Negative candidates listed with the positive."""
     ranker: str | Path | None

@@ -255,8 +255,8 @@ class Settings:
     )
     track: tuple[str, ...] = _running(
         (),
-        "Experiment tracker to log to: trackio, wandb (each an extra), or your own "
-        "module:Class; NAME:PROJECT names a project there. May be repeated.",
+        "Experiment tracker to log to: wandb (an extra), or your own module:Class; "
+        "NAME:PROJECT names a project there. May be repeated.",
         metavar="NAME[:PROJECT]",
     )
     given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)

@@ -1,35 +1,17 @@
-"""Trackers by name, and their packages."""
+"""Trackers by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, cast
 
 from adapters.entry_points import UnknownName, absent, load_named, named_code, nearest
-from adapters.registry import install
 from harness.errors import UserError
 from harness.trackers.contract import Tracker
 
-TRACKERS = {
-    "trackio": "harness.trackers.trackio:TrackioTracker",
-    "wandb": "harness.trackers.wandb:WandbTracker",
-}
+TRACKERS = {"wandb": "harness.trackers.wandb:WandbTracker"}
 """Those of this package; others are named as `module:Class`."""
 METHODS = ("start", "log", "finish")
-
-
-def package(name: str) -> Any:
-    """Return the package of a service. Raises `UserError` with the line that installs it."""
-    try:
-        spec = find_spec(name)
-    except (ImportError, ValueError):
-        spec = None
-    # A folder of that name is none: services leave their files in such folders.
-    if spec is None or spec.origin is None:
-        raise UserError(f"the package {name} is missing: {install(name)}")
-    return import_module(name)
 
 
 def open_trackers(names: Iterable[str], given: Mapping[str, object]) -> dict[str, Tracker]:

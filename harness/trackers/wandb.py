@@ -15,9 +15,9 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from adapters.registry import install
 from harness.errors import UserError
 from harness.runs.places import HIDDEN
-from harness.trackers.config import package
 from harness.trackers.contract import PROJECT, Ending
 
 SETTINGS = {
@@ -42,7 +42,7 @@ class WandbTracker:
     """`wandb:PROJECT` or `wandb:ENTITY/PROJECT`; else as `WANDB_PROJECT` and `WANDB_ENTITY` say."""
 
     def __init__(self, project: str = "") -> None:
-        self._wandb = package("wandb")
+        self._wandb = _package()
         import_module("pandas")  # Its tables would import it on the tracker's thread.
         entity, _, name = project.rpartition("/")
         self._entity = entity or None
@@ -95,6 +95,18 @@ class WandbTracker:
                 "no key of Weights & Biases is found; call `wandb login`, set WANDB_API_KEY, or "
                 "keep the run on this machine with WANDB_MODE=offline"
             )
+
+
+def _package() -> Any:
+    """Return the package. Raises `UserError` with the line that installs it."""
+    try:
+        found = import_module("wandb")
+    except ImportError:
+        found = None
+    # A folder of that name, where the package leaves its files, is none.
+    if getattr(found, "__file__", None) is None:
+        raise UserError(f"the package wandb is missing: {install('wandb')}")
+    return found
 
 
 def run_id(name: str) -> str:

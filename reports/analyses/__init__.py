@@ -7,8 +7,7 @@
 | `picture` | `picture_effect` | how much does the screenshot help? |
 | `independence` | `task_independence` | is task success that of independent steps? |
 | `ceiling` | `ceilings` | what could any model reach, given what it was shown? |
-| `intervals` | `second_intervals` | do bootstrap intervals agree with those of the table? |
 
-Each is a pure function from runs to a frame that `reports.render` writes. `plots` draws all but the
-last, and `vlm-eval analyse` has a command for each.
+Each is a pure function from runs to a frame that `reports.render` writes, and a command of
+`vlm-eval analyse`.
 """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import and_
 from typing import Any
 
 import pandas as pd
@@ -29,41 +30,23 @@ FIELDS = (
     *rate_fields("steps_possible", "of steps", "share of steps that can succeed"),
     Field("tasks_possible", "float64", "percent", "of tasks", "share of tasks that can succeed"),
 )
-INDEPENDENT = Field(
-    "tasks_if_independent",
-    "float64",
-    "percent",
-    "of tasks, if misses were independent",
-    "task success if the ranker missed rows independently of each other; no bound",
-)
 LISTED = "a right element is listed"
 INSIDE = "target wholly inside one picture"
 TOUCHED = "target at least partly in a picture"
 BOTH = "listed, and wholly inside one picture"
 VALID = "rows that can be answered"
-RECALL_NOTE = (
-    "With a ranker's recall, the share of tasks is what it would be if misses were independent. It "
-    "is not a bound: if misses crowd in few tasks, more tasks can succeed."
-)
 PIXEL = 1.0
 """Tolerance in pixels, because boxes have fractional coordinates."""
 
 
-def ceilings(
-    run: RunLike | Iterable[RunLike], recall: float | Mapping[str, float] | None = None
-) -> pd.DataFrame:
+def ceilings(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     """Return upper bounds by run and split, each as a share of steps and of tasks.
 
-    The listed choices and the pictures are read from the run. Every row counts once,
-    whatever the number of repeats. `recall` is the recall of a candidate ranker, as one number or
-    by split; it adds a bound on step rates, and the task success that would follow if the ranker
-    missed rows independently: misses crowd in some tasks, so more tasks than that can succeed.
-    Raises `RunError` for runs that cannot be read, and `ValueError` for a recall
-    outside 0 to 1.
+    The listed choices and the pictures are read from the run. Every row counts once, whatever the
+    number of repeats. Raises `RunError` for runs that cannot be read.
     """
     analysed = Analysed(run, "ceiling")
     declared = analysed.declared
-    _check(recall)
     records: list[dict[str, Any]] = []
     for label, one in analysed.runs.items():
         first: dict[tuple[str, str], StepUnit] = {}
@@ -76,17 +59,16 @@ def ceilings(
             groups[POOLED] = list(first.values())
         for split, rows in groups.items():
             head = {"run": label, "split": split}
-            records += (head | bound for bound in _bounds(rows, recall, declared))
+            records += (head | bound for bound in _bounds(rows, declared))
         valid = [record for record in first.values() if record.invalid is None]
         analysed.notes += _notes(label, one, valid)
     return analysed.frame(
         records,
-        FIELDS if recall is None else (*FIELDS, INDEPENDENT),
+        FIELDS,
         "Upper bounds for any model, given what was shown",
         f"{mean_words(declared)} A {declared.innermost.one} can succeed if all its rows can. An "
         "element that no picture shows may still be found by the text of the choices: the picture "
         "bounds hold for a model that relies on what it sees.",
-        *(() if recall is None else (RECALL_NOTE,)),
         *analysed.notes,
     )
 
@@ -125,32 +107,16 @@ def touches(target: Box, crop: Box) -> bool:
     return across > 0 and along > 0
 
 
-def _bounds(
-    rows: Sequence[StepUnit], recall: float | Mapping[str, float] | None, declared: Declaration
-) -> Iterator[dict[str, Any]]:
+def _bounds(rows: Sequence[StepUnit], declared: Declaration) -> Iterator[dict[str, Any]]:
     valid = [record for record in rows if record.invalid is None]
-    yield _share(declared, VALID, rows, [_has_answer(record) for record in rows])
+    yield _share(declared, VALID, rows, map(_has_answer, rows))
     listed = [record.detail.gold.shown is not None for record in valid]
     yield _share(declared, LISTED, valid, listed)
     if any(record.pictures for record in valid):
         seen = [_any(inside, record) for record in valid]
         yield _share(declared, INSIDE, valid, seen)
         yield _share(declared, TOUCHED, valid, [_any(touches, record) for record in valid])
-        both = [one and other for one, other in zip(listed, seen, strict=True)]
-        yield _share(declared, BOTH, valid, both)
-    if recall is None or not valid:
-        return
-    by_split = recall if isinstance(recall, Mapping) else {}
-    default = None if isinstance(recall, Mapping) else recall
-    each = [by_split.get(record.split, default) for record in valid]
-    known = [value for value in each if value is not None]
-    if len(known) == len(each):
-        shown = ", ".join(sorted({f"{100 * value:g} %" for value in known}))
-        column = INDEPENDENT.name
-        bound = _share(declared, f"ranker recall of {shown}", valid, known, column)
-        # The recall is given, not estimated here, so it has no interval.
-        kept = ("bound", "tasks", "steps", "steps_possible", "steps_possible_micro", column)
-        yield {name: bound[name] for name in kept}
+        yield _share(declared, BOTH, valid, map(and_, listed, seen))
 
 
 def _has_answer(record: StepUnit) -> bool:
@@ -160,13 +126,9 @@ def _has_answer(record: StepUnit) -> bool:
 
 
 def _share(
-    declared: Declaration,
-    bound: str,
-    rows: Sequence[StepUnit],
-    possible: Sequence[float],
-    column: str = "tasks_possible",
+    declared: Declaration, bound: str, rows: Sequence[StepUnit], possible: Iterable[bool]
 ) -> dict[str, Any]:
-    """Return the share of rows, and in `column` that of tasks: the product over their rows."""
+    """Return the share of rows that can succeed, and of the tasks all of whose rows can."""
     each = list(map(float, possible))
     whole: dict[Parent, float] = {}
     for parent, value in zip(parents_of(rows, declared), each, strict=True):
@@ -176,20 +138,13 @@ def _share(
         "tasks": len(whole),
         "steps": len(rows),
         **rate("steps_possible", rows, each, declared),
-        column: math.fsum(whole.values()) / len(whole) if whole else None,
+        "tasks_possible": math.fsum(whole.values()) / len(whole) if whole else None,
     }
 
 
 def _any(test: Any, record: StepUnit) -> bool:
     shown = crops(record)
     return any(test(target, crop) for target in targets(record) for crop in shown)
-
-
-def _check(recall: float | Mapping[str, float] | None) -> None:
-    values = recall.values() if isinstance(recall, Mapping) else [recall]
-    for value in values:
-        if value is not None and not 0 <= value <= 1:
-            raise ValueError(f"recall must lie between 0 and 1, got {value:g}")
 
 
 def _notes(label: str, run: Run, valid: Sequence[StepUnit]) -> Iterator[str]:

@@ -22,11 +22,11 @@ from __future__ import annotations
 import hashlib
 import os
 import unicodedata
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 import click
 
@@ -72,14 +72,11 @@ def file_name(text: str) -> str:
 
 
 class ExportFolder:
-    """The output folder of an export, as a context manager: all files appear together or none."""
+    """The files of an export in the folder `out`: all appear together or none (`written_to`)."""
 
-    def __init__(self, out: Path, *, overwrite: bool = False) -> None:
-        self.out = out
-        self._overwrite = overwrite
+    def __init__(self, out: Path, aside: Path, *, overwrite: bool) -> None:
+        self.out, self._aside, self._overwrite = out, aside, overwrite
         self._names: dict[str, Path] = {}
-        self._stack = ExitStack()
-        self._aside = Path()
 
     @property
     def files(self) -> list[Path]:
@@ -102,53 +99,43 @@ class ExportFolder:
         key = unicodedata.normalize("NFC", str(name)).casefold()
         if key in self._names:
             raise ExportError(f"two files would be named {name}: export these runs one by one")
-        self._check(name)
         self._names[key] = name
+        self.check(name)
         aside = self._aside / name
         aside.parent.mkdir(parents=True, exist_ok=True)
         return aside
 
-    def _check(self, name: Path) -> None:
-        """Raise `ExportError` unless a file may be put there."""
-        for parent in list(name.parents)[:-1]:
-            folder = self.out / parent
-            if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-                raise ExportError(f"{folder} is not a folder: remove it, or choose another --out")
-        target = self.out / name
-        if target.is_dir() and not target.is_symlink():
-            raise ExportError(f"{target} is a folder: remove it, or choose another --out")
-        if not self._overwrite and (target.exists() or target.is_symlink()):
-            raise ExportError(f"{target} exists already: --overwrite replaces it")
+    def check(self, *names: Path) -> None:
+        """Raise `ExportError` unless files, by default all, may be put where they are to be."""
+        other = "remove it, or choose another --out"
+        for name in names or self._names.values():
+            target = self.out / name
+            for folder in name.parents[:-1]:
+                there = self.out / folder
+                if there.is_symlink() or (there.exists() and not there.is_dir()):
+                    raise ExportError(f"{there} is not a folder: {other}")
+            if target.is_dir() and not target.is_symlink():
+                raise ExportError(f"{target} is a folder: {other}")
+            if not self._overwrite and (target.exists() or target.is_symlink()):
+                raise ExportError(f"{target} exists already: --overwrite replaces it")
 
-    def __enter__(self) -> Self:
-        if self.out.exists() and not self.out.is_dir():
-            raise ExportError(f"{self.out} is a file: give a folder with --out")
-        try:
-            self._aside = self._stack.enter_context(built_aside(self.out, replaces=True))
-        except OSError as error:
-            raise ExportError(f"cannot write {self.out}: {error.strerror or error}") from error
-        self._stack.push(self._finish)
-        return self
 
-    def __exit__(self, *raised: Any) -> None:
-        try:
-            self._stack.__exit__(*raised)
-        except OSError as wrong:
-            if wrong is raised[1]:
-                raise
-            raise ExportError(f"cannot write {self.out}: {wrong.strerror or wrong}") from wrong
+@contextmanager
+def written_to(out: Path, *, overwrite: bool = False) -> Iterator[ExportFolder]:
+    """Yield a folder whose files are put into `out` when the block has ended well.
 
-    def _finish(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Keep the files that were asked for. Raises `ExportError` as `path`."""
-        if error is not None:
-            return
-        written = [name for name in self._names.values() if (self._aside / name).is_file()]
-        for name in written:
-            self._check(name)
-        for path in self._aside.rglob("*"):
-            if path.is_file() and path.relative_to(self._aside) not in written:
-                path.unlink()
-        self._names = {str(name): name for name in written}
+    Raises `ExportError` for what is in the way, also where it came meanwhile.
+    """
+    if out.exists() and not out.is_dir():
+        raise ExportError(f"{out} is a file: give a folder with --out")
+    try:
+        with built_aside(out, replaces=True) as aside:
+            folder = ExportFolder(out, aside, overwrite=overwrite)
+            yield folder
+            folder.check()
+    except OSError as error:
+        where = error.filename or os.fspath(out)
+        raise ExportError(f"cannot write {where}: {error.strerror or error}") from error
 
 
 class ExportFormat(Protocol):
@@ -237,11 +224,6 @@ def export(
                 f"{clean(label)} is not finished: go on with it, or give --unfinished to export "
                 "what there is, marked as such"
             )
-    folder = ExportFolder(Path(out), overwrite=overwrite)
-    with folder:
-        try:
-            notes = tuple(chosen.write(opened, folder))
-        except OSError as error:
-            where = error.filename or os.fspath(out)
-            raise ExportError(f"{error.strerror or error}: {where}") from error
+    with written_to(Path(out), overwrite=overwrite) as folder:
+        notes = tuple(chosen.write(opened, folder))
     return Exported(folder.files, notes)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
+from operator import not_
 from typing import Any
 
 import pandas as pd
@@ -43,20 +45,14 @@ LANDMARKS = (
 )
 
 
-def published_table(
-    runs: RunLike | Iterable[RunLike] = (), *, average: Average = "macro"
-) -> pd.DataFrame:
-    """Return all published rows; with runs, also which were measured alike and what differs.
-
-    With runs, only rows with a measure that one of them has.
-    """
-    matchers = _matchers(runs, average) if runs else {}
-    rows = _about(matchers)
+def published_table() -> pd.DataFrame:
+    """Return all published rows, with the keys that decide what compares."""
+    rows = published_rows()
     return described(
-        (_record(row, matchers) for row in rows),
-        (*_fields(rows), *((ALIKE, DIFFERS) if matchers else ())),
+        (_record(row, {}) for row in rows),
+        _fields(rows),
         title="Published results",
-        notes=_notes(rows, rows, matchers),
+        notes=_notes(rows, rows, {}),
     )
 
 
@@ -75,43 +71,26 @@ def published_beside(
     when a row was measured alike, and what `invalid` and `f1` are. Raises `RunError` for runs that
     cannot be read.
     """
-    matchers = _matchers(runs, average, invalid, f1)
-    about = _about(matchers)
+    opened = open_runs(runs).items()
+    matchers = {label: Matcher(run, average, invalid, f1) for label, run in opened}
+    about = [row for row in published_rows() if any(one.covers(row) for one in matchers.values())]
     level = by if any(row.level == by for row in about) else ""
     rows = [row for row in about if row.level == level]
-    records = [(row, _record(row, matchers)) for row in rows]
-    alike = [row for row, record in records if record["alike"]]
-    apart = [row for row, record in records if not record["alike"]]
-    fields = _fields(rows)
+    records, fields = [_record(row, matchers) for row in rows], _fields(rows)
+    alike = [bool(record["alike"]) for record in records]
     first = described(
-        (record for _, record in records if record["alike"]),
+        compress(records, alike),
         (*fields, ALIKE),
         title="Published results measured in the same way",
-        notes=_sources(alike) if alike else (NOTHING,),
+        notes=_sources(list(compress(rows, alike))) if any(alike) else (NOTHING,),
     )
     second = described(
-        (record for _, record in records if not record["alike"]),
+        compress(records, map(not_, alike)),
         (*fields, DIFFERS),
         title="Published results measured in another way; do not compare them with the runs",
-        notes=_notes(rows, apart, matchers),
+        notes=_notes(rows, list(compress(rows, map(not_, alike))), matchers),
     )
     return first, second
-
-
-def _matchers(
-    runs: RunLike | Iterable[RunLike],
-    average: Average,
-    invalid: str | None = None,
-    f1: str | None = None,
-) -> dict[str, Matcher]:
-    opened = open_runs(runs).items()
-    return {label: Matcher(run, average, invalid, f1) for label, run in opened}
-
-
-def _about(matchers: Mapping[str, Matcher]) -> list[Published]:
-    """Return the rows with a measure that one of the runs has, or all rows without runs."""
-    runs = matchers.values()
-    return [row for row in published_rows() if not runs or any(run.covers(row) for run in runs)]
 
 
 def _fields(rows: Sequence[Published]) -> tuple[Field, ...]:

@@ -31,6 +31,7 @@ rate (Benjamini and Hochberg 1995), which is less strict.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -38,7 +39,6 @@ from typing import Literal, get_args
 import numpy as np
 
 from parsers import Average
-from parsers.bootstrap import generator
 from parsers.clusters import NOTHING, Floats, clustered
 from parsers.rates import special
 
@@ -168,6 +168,12 @@ def _all_sums(sizes: Floats) -> Floats:
     for size in sizes:
         sums = np.concatenate([sums + size, sums - size])
     return sums
+
+
+def generator(purpose: str, seed: int) -> np.random.Generator:
+    """Return a random generator seeded by a hash of purpose and seed."""
+    digest = hashlib.sha256(f"{purpose}/{seed}".encode()).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
 
 
 def _extreme(sizes: Floats, least: float) -> int:

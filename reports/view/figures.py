@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GREY = "#6f6f6f"
 COLOURS = ("#12436d", "#f46a25", "#28a197", "#801650", "#3d3d3d")
 MARKS = ("o", "s", "^", "D", "v")
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 MOST_GROUPS = 40
 LONGEST_LABEL = 32
 PANELS = 4
@@ -60,16 +58,14 @@ def write(figure: Figure, path: Path) -> None:
         figure.savefig(path, dpi=150, metadata=metadata)
 
 
-def new_figure(
-    width: float, height: float, columns: int = 1, rows: int = 1
-) -> tuple[Figure, list[Axes]]:
-    """Return an empty figure, in inches, with its panels."""
+def new_figure(width: float, height: float, panels: int = 1) -> tuple[Figure, list[Axes]]:
+    """Return an empty figure, in inches, with its panels one below the other."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = [figure.add_subplot(rows, columns, place + 1) for place in range(rows * columns)]
+    axes = [figure.add_subplot(panels, 1, place + 1) for place in range(panels)]
     for panel in axes:
         panel.spines[["top", "right"]].set_visible(False)
     return figure, axes
@@ -110,7 +106,7 @@ def results(table: pd.DataFrame, average: Average = "macro", *, only: str = "") 
         for lines, _ in rows
     ]
     width = 5.6 if only else 1.6 + 2.2 * columns
-    figure, _ = new_figure(width, 0.5 + sum(heights), rows=0)
+    figure, _ = new_figure(width, 0.5 + sum(heights), panels=0)
     grid = GridSpec(len(rows), columns, figure, height_ratios=heights)
     for row, (lines, panels) in enumerate(rows):
         for column, (name, head) in enumerate(panels):

@@ -62,7 +62,8 @@ def test_other_tables(tmp_path: Path, kind: str) -> None:
 def test_published_rows_stand_apart(tmp_path: Path) -> None:
     run = write(tmp_path / "run", worked())
     text = " ".join(_call("--published", run).output.split())
-    assert "measured in another way (vlm-eval analyse published RUN); seeact-2" in text
+    assert "measured in another way (--details); seeact-2" in text
+    assert "seeact-2" in _call("--published", "--details", run).output
     published = json.loads(_call("--published", run, "--json").output)["published"]
     assert published["alike"]["rows"] == []
     assert published["apart"]["rows"][0]["source"] == "seeact-2"
@@ -71,7 +72,7 @@ def test_published_rows_stand_apart(tmp_path: Path) -> None:
 def test_one_table_formats_refuse_published_rows(tmp_path: Path) -> None:
     done = _call(write(tmp_path / "run", worked()), "--published", "--format", "csv")
     assert done.exit_code == 2
-    assert "analyse published" in done.output
+    assert "take json" in done.output
 
 
 def test_a_corrupt_line_is_named_and_the_rest_kept(tmp_path: Path) -> None:

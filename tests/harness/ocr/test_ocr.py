@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 import math
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,14 +16,11 @@ from adapters.contract import EncodedPicture, Fatal, PictureSource, PixelPicture
 from adapters.conversation import Picture
 from harness.errors import UserError
 from harness.ocr.eyes import Eyes, TextLine
-from harness.ocr.matching import answer, best, nearest_letter, option
-from harness.ocr.policies import ReadsQuestions, ReadsScreens, ReadsSteps, ReadsTargets
+from harness.ocr.matching import best
+from harness.ocr.policies import ReadsSteps, ReadsTargets
 from harness.policies import chance_for, policies_for, policy_named
-from harness.views import PlaceView, QuestionView, ScreenView, StepView
-from parsers.actions import Action
-from parsers.question import Asked, text_of
+from harness.views import PlaceView, StepView
 from parsers.records import Status
-from parsers.screen import Past, Task
 
 
 @pytest.fixture(autouse=True)
@@ -70,98 +66,11 @@ def test_what_an_action_dealt_with_comes_last() -> None:
     assert best(task, lines, ["Rolling pins"]) == lines[0]
 
 
-def test_an_option_is_the_one_that_was_read() -> None:
-    lines = column("Our stores", "Opening hours", "9 to 5")
-    assert option("Which page is it?", ["Basket", "Opening hours", "Recipes"], lines) == 1
-
-
-def test_the_letter_next_to_the_line_that_fits() -> None:
-    lines = [line("A", 0, 0, 10), line("Search", 20, 0), line("B", 0, 200, 10)]
-    lines.append(line("Basket", 20, 200))
-    assert nearest_letter("the basket of the shop", lines, "ABCD") == "B"
-    assert nearest_letter("the basket", [line("Basket")], "ABCD") == ""
-
-
-def test_answers_stand_next_to_their_label() -> None:
-    beside = [line("Price"), line("£12.50", 150), line("Size", 0, 40), line("Large", 150, 40)]
-    assert answer("What is the price?", beside) == "£12.50"
-    assert answer("What is the size?", beside) == "Large"
-    assert answer("When does it open?", [line("Opens: 9:30")]) == "9:30"
-    assert answer("What is below Delivery?", column("Delivery", "Tomorrow")) == "Tomorrow"
-    assert answer("What is the heading?", [line("small"), line("Large", tall=40)]) == "Large"
-    assert answer("How much is the insurance?", column("Delivery", "Tomorrow")) == ""
-    assert answer("What?", ()) == ""
-
-
 def test_a_grounding_item_is_the_middle_of_a_line() -> None:
     policy, lines = ReadsTargets(), [line("Basket", 100, 50)]
     found = policy.predict(PlaceView("x", "the basket"), CHANCE, None, lines)
     assert found.point == (150, 60)
     assert policy.predict(PlaceView("x", "the logo"), CHANCE, None, lines).status is Status.NONE
-
-
-@pytest.mark.parametrize(
-    ("sentence", "action"),
-    [
-        ("Scroll down to see more", Action("scroll", arguments={"direction": "down"})),
-        # A finger that moves up shows what is below.
-        ("Swipe up", Action("scroll", arguments={"direction": "down"})),
-        ("Go back to the list", Action("back")),
-        ("Type 'red mug' into the field", Action("type", arguments={"text": "red mug"})),
-        ("Open the Clock app", Action("open_app", arguments={"text": "Clock"})),
-        ("Tap on Stores", Action("click", point=(50, 50))),
-    ],
-)
-def test_a_screen_step_does_what_its_sentence_says(sentence: str, action: Action) -> None:
-    task = Task(goal="Look around", instruction=sentence, size=(412, 915))
-    lines = column("Home", "Stores")
-    assert ReadsScreens().predict(ScreenView("x", task), CHANCE, None, lines).action == action
-
-
-def test_a_goal_is_followed_past_what_was_typed() -> None:
-    typed = Past(Action("type", arguments={"text": "stores"}))
-    task = Task(goal="Find stores near Oslo", size=(412, 915), before=(typed,))
-    found = ReadsScreens().predict(ScreenView("x", task), CHANCE, None, column("Stores", "Oslo"))
-    assert found.point == (50, 50)
-
-
-def test_questions_by_letter_by_option_and_in_words() -> None:
-    def said(asked: Asked, lines: Sequence[TextLine]) -> str | None:
-        return text_of(ReadsQuestions().predict(QuestionView("x", asked), CHANCE, None, lines))
-
-    lines = column("Opening hours", "9 to 5")
-    named = Asked(prompt="?", question="Which?", options=("Basket", "Hours"), metric="choice")
-    assert said(named, lines) == "B"
-    lettered = Asked(prompt="?", question="the hours", options=("A", "B"), metric="choice")
-    tags = [*lines, line("B", 110, 0, 10), line("A", 110, 400, 10)]
-    assert said(lettered, tags) == "B"
-    assert said(Asked(prompt="?", question="When are the opening hours?"), lines) == "9 to 5"
-    lacking = Asked(prompt="?", question="How much is the insurance?", no_answer="not there")
-    assert said(lacking, lines) == "not there"
-
-
-def test_questions_about_boxes_and_tables() -> None:
-    def said(asked: Asked, lines: Sequence[TextLine]) -> str | None:
-        item = QuestionView("x", asked, (Picture("d", "stored", 1000, 500),))
-        return text_of(ReadsQuestions().predict(item, CHANCE, None, lines))
-
-    shop = [line("Home", 0, 0), line("Teapot", 500, 0), line("9 reviews", 500, 30)]
-    shop += [line("£12.50", 500, 60), line("Basket", 800, 400)]
-    inside = Asked(prompt="?", question="What does it say?", box="0.7, 0.7, 1, 1")
-    assert said(inside, shop) == "Basket"
-    boxes = ("[0.5, 0, 0.7, 0.1]", "[0.7, 0.7, 1, 1]")
-    which = Asked(prompt="?", question="Which holds “Basket”?", options=boxes, metric="choice")
-    assert said(which, shop) == "B"
-    cost = Asked(prompt="?", question="What does “Teapot” cost?", metric="number", no_answer="no")
-    assert said(cost, shop) == "£12.50"
-    lacking = Asked(
-        prompt="?", question="What does “Kettle” cost?", metric="number", no_answer="no"
-    )
-    assert said(lacking, shop) == "no"
-    table = [line("Day"), line("Opens", 200), line("Closes", 400)]
-    table += [line("Mon", 0, 40), line("8", 200, 40), line("17", 400, 40), line("9", 200, 80)]
-    cell = Asked(prompt="?", question="What stands in the row “Mon” under “Closes”?")
-    assert said(cell, table) == "17"
 
 
 class Given(Eyes):
@@ -218,7 +127,7 @@ def test_a_call_without_a_picture_ends_the_run_in_one_line(tmp_path: Path) -> No
 
 
 def test_every_view_with_pictures_has_the_policy() -> None:
-    for View in (StepView, PlaceView, QuestionView, ScreenView):
+    for View in (StepView, PlaceView):
         assert policy_named("ocr", View).View is View
         assert "ocr" in policies_for(View)
 

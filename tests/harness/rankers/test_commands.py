@@ -1,4 +1,4 @@
-"""`vlm-eval rankers` with its commands, and `data import-seeact`, as they are called."""
+"""`vlm-eval rankers` with its commands, as they are called."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from harness.rankers.files import RankTable
-from tests.harness.benchmarks._files import shared_data
 from tests.harness.commands.tool import call, isolate
 
 DEV = ("-b", "sample", "--split", "dev", "--limit", "3")
@@ -133,19 +132,8 @@ def test_a_pickle_with_code_is_refused_with_its_class_named(tmp_path: Path) -> N
         ),
         (("rankers", "train", "-b", "snapshot", "-o", "t"), "no split for training"),
         (("rankers", "rank", *DEV, "-o", ".", "--overwrite"), "is a folder"),
-        (("data", "import-seeact", "none.jsonl", "-o", "x.parquet"), "none.jsonl cannot be read"),
     ],
 )
 def test_bad_input_is_one_line(line: tuple[str, ...], complaint: str) -> None:
     done = call(*line)
     assert done.code == 2 and complaint in done.complaint
-
-
-def test_seeacts_queries_become_steps_that_can_be_measured() -> None:
-    folder = shared_data("seeact-example/textual_choice")
-    done = call("data", "import-seeact", folder, "-o", "s.parquet", "--scores", "r.parquet")
-    assert done.code == 0 and "1 step of 3 lines" in done.out
-    done = call("rankers", "recall", "r.parquet", "--data", "s.parquet", "--format", "json")
-    (row,) = json.loads(done.out)["rows"]
-    # The published ranker has the right element third (candidate_scores.json).
-    assert (row["ranker"], row["recall_1"], row["recall_5"]) == ("mind2web", 0.0, 1.0)

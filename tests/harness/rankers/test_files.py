@@ -37,20 +37,11 @@ SCORES = {"b0": -4.5, "b1": 9, "b2": 0.25, "b3": 1e-3}
         {"scores": {"t_u": SCORES}},
         {"scores": {"t_u": {"b0": 1}}, "ranks": {"t_u": RANKS}},
         {"sample_id": "t_u", "ranks": RANKS, "scores": {"b0": 1}},
-        {"step_id": "t_u", "scores": SCORES, "ranks": None, "note": "x"},
+        {"sample_id": "t_u", "scores": SCORES, "ranks": None, "note": "x"},
     ],
 )
 def test_json_in_every_shape_gives_the_order(tmp_path: Path, shape: dict[str, object]) -> None:
     assert order(written(tmp_path / "r.json", shape)) == ["b1", "b2", "b3", "b0"]
-
-
-def test_json_lines_hold_a_step_each(tmp_path: Path) -> None:
-    lines = [
-        {"step_id": "other", "ranks": {"b0": 0}},
-        {"step_id": "t_u", "ranks": RANKS},
-    ]
-    path = written(tmp_path / "r.jsonl", "\n".join(json.dumps(line) for line in lines))
-    assert order(path) == ["b1", "b2", "b3", "b0"]
 
 
 def test_candidates_without_a_number_come_last_and_others_are_left_out(tmp_path: Path) -> None:
@@ -76,7 +67,7 @@ def test_missing_steps_are_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "is empty"),
+        ("", "not JSON of scores"),
         ('{"scores": {"t_u": ' + "[" * 100_000 + "]" * 100_000 + "}}", "recursion"),
         ('{"x": ' + "[" * 100_000 + "]" * 100_000 + "}", "recursion"),
         ("{", "not JSON of scores"),
@@ -85,17 +76,6 @@ def test_missing_steps_are_listed(tmp_path: Path) -> None:
         ('{"ranks": 3}', "not JSON of scores"),
         ('{"ranks": {"t_u": {"b0": "first"}}}', "step t_u: .*float"),
         ('{"ranks": {"t_u": {"x": 1}}}', "none of the .* candidates is in it"),
-        ('{"annotation_id": "t", "pos_candidates": []}', "import-seeact"),
-        ('{"step_id": "t_u", "ranks": {"b0": 1}}\nnonsense', "line 2"),
-        (
-            '{"step_id": "t_u", "ranks": {"b0": 1}}\n{"step_id": "t_u", "ranks": {"b0": 2}}',
-            "line 2 has step t_u a second time",
-        ),
-        (
-            '{"ranker": "a", "step_id": "t_u", "ranks": {"b0": 1}}\n'
-            '{"ranker": "b", "step_id": "t_v", "ranks": {"b0": 2}}',
-            "line 2 is by b",
-        ),
     ],
 )
 def test_other_files_are_refused_with_one_line(tmp_path: Path, text: str, complaint: str) -> None:
@@ -145,8 +125,7 @@ def test_what_is_written_is_read(
     entries = [RankedStep(f"s{n}", *one) for n, one in enumerate(stored * times)]
     assert write_ranks(path, {"ranker": "x"}, entries, overwrite=True) == len(entries)
     read = RankTable(path)
-    assert list(read.steps()) == [entry.step_id for entry in entries]
-    assert read.settings == {"ranker": "x"}
+    assert read.name == "x" and not read.missing([entry.step_id for entry in entries])
     for entry in reversed(entries):
         assert read.entry(entry.step_id) == entry
         values = read.values(entry.step_id)

@@ -227,7 +227,7 @@ def test_published_rows_stand_beside_runs_on_whole_splits_only(real: dict[str, R
     assert alike["GPT-4", "zh-ind"]["alike"] == "evade"
     assert alike["LLaMA2 70B", "en-ood"]["awb_ref.all"] == 0.089
     assert not [row for row in told["apart"]["rows"] if row["awb_ref.all"] is not None]
-    assert "Ref. all (inferred)" in call("analyse", "published", real["evade"].path).out
+    assert "Ref. all (inferred)" in call("analyse", "published").out
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,4 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     isolate(monkeypatch, tmp_path)
     for name in ("WANDB_API_KEY", "WANDB_MODE", "WANDB_PROJECT", "WANDB_ENTITY", "WANDB_DIR"):
         monkeypatch.delenv(name, raising=False)
-    for name in ("TRACKIO_SPACE_ID", "TRACKIO_SERVER_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
     return tmp_path

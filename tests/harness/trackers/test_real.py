@@ -1,4 +1,4 @@
-"""The real packages, each in an environment that is made for the test, read back by themselves."""
+"""The real package in an environment that is made for the test, read back by itself."""
 
 from __future__ import annotations
 
@@ -23,38 +23,27 @@ pytestmark = [
     pytest.mark.timeout(1800),
     pytest.mark.skipif(os.name == "nt", reason="there is no kill -9"),
 ]
-PACKAGES = {"trackio": "trackio>=0.43,<1", "wandb": "wandb>=0.31,<1"}
-
-
-def made(name: str, folder: Path) -> str:
-    """The Python of an environment with a package, over the one that the tests run in.
-
-    `VLM_EVAL_TEST_TRACKIO` and `VLM_EVAL_TEST_WANDB` name one that is there already.
-    """
-    if there := os.environ.get(f"VLM_EVAL_TEST_{name.upper()}"):
-        return there
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    python = str(folder / "bin" / "python")
-    done = subprocess.run(
-        [python, "-m", "pip", "install", "-q", PACKAGES[name]], capture_output=True, text=True
-    )
-    if done.returncode:
-        pytest.skip(f"{name} cannot be installed here: {done.stderr.strip()[-200:]}")
-    # Behind what was installed: trackio brings a Pillow of its own.
-    beneath = (sysconfig.get_path("purelib"), Path(harness.__file__).parent.parent)
-    [own] = folder.glob("lib/python*/site-packages")
-    (own / "zz_beneath.pth").write_text("".join(f"{path}\n" for path in beneath))
-    return python
-
-
-@pytest.fixture(scope="module")
-def trackio(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return made("trackio", tmp_path_factory.mktemp("trackio") / "env")
 
 
 @pytest.fixture(scope="module")
 def wandb(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return made("wandb", tmp_path_factory.mktemp("wandb") / "env")
+    """The Python of an environment with the package, over the one that the tests run in.
+
+    `VLM_EVAL_TEST_WANDB` names one that is there already.
+    """
+    if there := os.environ.get("VLM_EVAL_TEST_WANDB"):
+        return there
+    folder = tmp_path_factory.mktemp("wandb") / "env"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = str(folder / "bin" / "python")
+    line = [python, "-m", "pip", "install", "-q", "wandb>=0.31,<1"]
+    done = subprocess.run(line, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"wandb cannot be installed here: {done.stderr.strip()[-200:]}")
+    beneath = (sysconfig.get_path("purelib"), Path(harness.__file__).parent.parent)
+    [own] = folder.glob("lib/python*/site-packages")
+    (own / "zz_beneath.pth").write_text("".join(f"{path}\n" for path in beneath))
+    return python
 
 
 def run(python: str, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -99,65 +88,6 @@ def ended_early(
         done = run(python, *begun, **environment)
         assert done.returncode == 0, done.stderr
     return settled, done
-
-
-READ_TRACKIO = """
-import json, sys, trackio
-[run] = trackio.Api().runs(sys.argv[1])
-from trackio.sqlite_storage import SQLiteStorage
-logs = SQLiteStorage.get_logs(sys.argv[1], run.name)
-print(json.dumps([run.name, run.config, logs]))
-"""
-
-
-def test_trackio_has_one_run_of_two_sessions(trackio: str, place: Path) -> None:
-    args = ("--track", "trackio:mine", "--image-policy", "none")
-    settled, done = ended_early(trackio, signal.SIGKILL, *args)
-    assert 'look at it with: trackio show --project "mine"' in done.stderr
-    read = run(trackio, "-c", READ_TRACKIO, "mine")
-    assert read.returncode == 0, read.stderr
-    name, config, logs = json.loads(read.stdout.splitlines()[-1])
-    assert (name, config["model"]) == ("run", "openai:m")
-    assert str(place) not in json.dumps([config, logs]) and "127.0.0.1" not in json.dumps(config)
-    points = [one for one in logs if "macro/element" in one]
-    numbers = [one["step"] for one in points]
-    assert numbers == sorted(set(numbers)) and numbers[0] == 10 < settled < numbers[-1]
-    assert numbers[-1] == len(last_lines("run"))
-    value = number(summary("run"), "element")
-    assert points[-1]["macro/element"] == pytest.approx(value)
-    [table] = [one["results"] for one in logs if "results" in one]
-    rows = {(row["measure"], row["average"]): row["value"] for row in table["_value"]}
-    assert rows["element", "macro"] == pytest.approx(value)
-
-
-def test_a_run_with_pictures_is_continued_under_its_own_pillow_only(trackio: str) -> None:
-    """What docs/export.md says of installing trackio beside a run that is under way."""
-    pillow = "import PIL; print(PIL.__version__)"
-    ours, theirs = (run(one, "-c", pillow).stdout for one in (sys.executable, trackio))
-    if ours == theirs:
-        pytest.skip("both environments have the same Pillow")
-    process: subprocess.Popen[bytes] | None = None
-
-    def react(ask: Ask) -> Answer:
-        if ask.number == 30 and process is not None and process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            process.wait(PATIENCE_S)
-        return replying()(ask)
-
-    house = {"PYTHONPATH": str(Path(harness.__file__).parent.parent)}
-    with WireServer(react) as server:
-        # Round 1 of a step is on record, round 2 is not.
-        process = subprocess.Popen(
-            [sys.executable, *line(server)], env={**os.environ, **house}, stderr=subprocess.DEVNULL
-        )
-        assert process.wait(PATIENCE_S) == -signal.SIGKILL
-        asked = len(server.asks)
-        done = run(trackio, *line(server, "--track", "trackio"))
-        assert done.returncode == 2, done.stderr
-        assert "'round-1' asks something other than what is on record" in done.stderr
-        assert len(server.asks) == asked
-        again = run(sys.executable, *line(server), **house)
-        assert again.returncode == 0 and summary("run")["complete"]
 
 
 READ_WANDB = """

@@ -140,7 +140,7 @@ def test_bounds_of_a_run(tmp_path: Path) -> None:
     ]
     steps[4] = changed(steps[4], gold=replace(steps[4].detail.gold, shown=None))
     run = write(tmp_path / "run", steps, setup(dataset={"rows": 5}, image_policy="viewport"))
-    frame = ceilings(run, 0.8).set_index("bound")
+    frame = ceilings(run).set_index("bound")
     assert frame.loc[VALID, "steps_possible_micro"] == 4 / 5
     assert frame.loc[VALID, "steps_possible"] == pytest.approx((1 + 2 / 3) / 2)
     assert frame.loc[VALID, "tasks_possible"] == 0.5
@@ -148,11 +148,6 @@ def test_bounds_of_a_run(tmp_path: Path) -> None:
     assert frame.loc[INSIDE, "steps_possible_micro"] == 2 / 4
     assert frame.loc[TOUCHED, "steps_possible_micro"] == 3 / 4
     assert frame.loc[BOTH, "steps_possible_micro"] == 2 / 4
-    recall = frame.loc["ranker recall of 80 %"]
-    assert recall["steps_possible"] == pytest.approx(0.8)
-    assert recall["tasks_if_independent"] == pytest.approx(0.8**2)
-    assert pd.isna(recall["tasks_possible"])
-    assert pd.isna(recall["steps_possible_low"])
 
 
 def test_a_row_without_a_right_element_that_counts_cannot_be_answered(tmp_path: Path) -> None:
@@ -174,17 +169,6 @@ def test_tiles_must_show_the_target_whole_in_one_of_them(tmp_path: Path) -> None
     frame = ceilings(write(tmp_path / "run", steps)).set_index("bound")
     assert frame.loc[INSIDE, "steps_possible_micro"] == 0.5
     assert frame.loc[TOUCHED, "steps_possible_micro"] == 1.0
-
-
-def test_recall_by_split_and_pooled(tmp_path: Path) -> None:
-    steps = [step("A", 0, True, split="x"), step("B", 0, True, split="y")]
-    run = write(tmp_path / "run", steps)
-    frame = ceilings(run, {"x": 0.9, "y": 0.7})
-    own = frame[frame["bound"].str.startswith("ranker")].set_index("split")
-    assert own["steps_possible"].tolist() == pytest.approx([0.9, 0.7, 0.8])
-    assert not ceilings(run, {"x": 0.9})["bound"].str.startswith("ranker").all()
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        ceilings(run, 88.9)
 
 
 def test_without_pictures_nothing_is_said_about_them(tmp_path: Path) -> None:

@@ -13,9 +13,7 @@ from harness.runs import RunError
 from reports.analyses.ceiling import ceilings
 from reports.analyses.distractors import distractor_curve
 from reports.analyses.independence import task_independence
-from reports.analyses.intervals import second_intervals
 from reports.analyses.picture import picture_effect
-from reports.analyses.plots import independence, picture
 from reports.analyses.positions import option_positions
 from reports.kind import REPORTS, KindReports
 from tests.reports.photos import photo, photo_run
@@ -81,15 +79,6 @@ def test_whole_parents_are_compared_with_what_their_units_would_give(tmp_path: P
     # Blue photos, the first of each album, succeed in two of three, red ones in one of three.
     assert whole["by_colour"] == pytest.approx(2 / 9)
     assert "by_website" not in frame and "tasks" not in frame
-    assert independence(frame)
-
-
-def test_every_declared_measure_has_two_intervals(tmp_path: Path) -> None:
-    frame = second_intervals(_photos(tmp_path / "run"))
-    assert list(dict.fromkeys(frame["metric"])) == ["Found", "Close", "Solved"]
-    macro = frame[(frame["metric"] == "Close") & (frame["average"] == "macro")].iloc[0]
-    assert (macro["rate"], macro["albums"]) == (pytest.approx(7 / 12), 3)
-    assert "with albums as clusters" in " ".join(frame.attrs["notes"])
 
 
 def test_the_effect_of_the_picture_is_told_in_the_words_of_the_benchmark(tmp_path: Path) -> None:
@@ -101,10 +90,9 @@ def test_the_effect_of_the_picture_is_told_in_the_words_of_the_benchmark(tmp_pat
     assert first.loc["Found", "difference"] == pytest.approx(4 / 6)
     assert set(frame["group"]) == {"all photos", "red", "blue"}
     assert "Pixels" not in " ".join(frame.attrs["notes"])
-    assert picture(frame)
 
 
 def test_runs_with_different_measures_are_not_analysed_together(tmp_path: Path) -> None:
     steps = write(tmp_path / "steps", worked())
     with pytest.raises(RunError, match=r"benchmarks with different measures: .*Found"):
-        second_intervals([_photos(tmp_path / "run"), steps])
+        task_independence([_photos(tmp_path / "run"), steps])

@@ -457,9 +457,8 @@ def test_runs_that_differ_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mon
     a = write(tmp_path / "a", worked(), setup(benchmark="b", dataset=data))
     b = write(tmp_path / "b", worked(), setup(benchmark="b", invalid="fail", dataset=data))
     monkeypatch.setattr(module, "published_rows", lambda: (_like(SITE, f1="cl100k-lc"),))
-    table = published_table([a, b])
+    _, table = published_beside([a, b])
     assert table["differs"].tolist() == ["f1 (a); invalid, f1 (b)"]
-    assert table["alike"].tolist() == [""]
 
 
 def test_no_published_row_compares_with_a_snapshot_of_our_own(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from harness.runs import open_run
 from parsers import Status
 from reports import main_table, status_table, steps_frame
-from reports.analyses.intervals import second_intervals
 from reports.command import report
 from reports.comparison.command import compare
 from reports.errors import classify_run
@@ -51,8 +50,6 @@ def test_what_the_environment_failed_is_no_part_of_any_mean(run: Path) -> None:
     assert line["earned_micro"] == pytest.approx(1.5 / 7)
     (strict,) = main_table(run, invalid="fail").query("headline").to_dict("records")
     assert (strict["episodes"], strict["success_micro"]) == (7, pytest.approx(1 / 7))
-    intervals = second_intervals(run).set_index(["metric", "average"])["rate"]
-    assert intervals["Success", "micro"] == pytest.approx(1 / 7)
 
 
 def test_frames_have_reward_steps_and_end(run: Path) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-import random
 import statistics
 
 import numpy as np
 import pytest
 
-from benchmarks.simulated_ends import accelerated
-from parsers import Average, t_interval
-from parsers.bootstrap import bootstrap, draws, resampled, studentised
+from benchmarks.simulated_ends import accelerated, draws, resampled, studentised
 
 TOTALS = [3.0, 0.0, 2.0, 5.0, 1.0, 4.0, 1.0]
 SIZES = [4.0, 2.0, 3.0, 5.0, 6.0, 9.0, 2.0]
@@ -76,51 +73,3 @@ def test_bca_of_tasks_without_bias_has_the_ends_of_the_percentiles() -> None:
     won = np.array([[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]])
     low, high = accelerated(won, np.ones((1, 6)), draws(6, 4999, 0))
     assert [low[0], high[0]] == pytest.approx([1 / 6, 5 / 6])
-
-
-@pytest.mark.parametrize("average", ["macro", "micro"])
-def test_order_does_not_matter_and_the_seed_does(average: Average) -> None:
-    chance = random.Random(0)
-    steps = [(float(chance.random() < 0.4), chance.randrange(40)) for _ in range(250)]
-    shuffled = random.Random(1).sample(steps, len(steps))
-
-    def found(of: list[tuple[float, int]], seed: int = 0) -> object:
-        values, tasks = [v for v, _ in of], [t for _, t in of]
-        return bootstrap(values, tasks, average, resamples=499, seed=seed)
-
-    assert found(steps) == found(shuffled)
-    assert found(steps) != found(steps, seed=1)
-
-
-def test_many_even_tasks_give_nearly_the_t_interval() -> None:
-    values = [place / 400 for place in range(401)]
-    found, wanted = bootstrap(values, list(range(401))), t_interval(values)
-    assert found is not None and wanted is not None
-    assert abs(found.low - wanted.low) < 0.003
-    assert abs(found.high - wanted.high) < 0.003
-    assert (found.clusters, found.few, found.method) == (401, False, "bootstrap-t")
-
-
-def test_one_different_task_of_few_leaves_the_interval_open() -> None:
-    found = bootstrap([0, 0, 0, 0, 1], list("abcde"))
-    assert found is not None
-    assert (found.few, found.high) == (True, 1.0)
-
-
-def test_differences_have_their_own_bounds() -> None:
-    values, tasks = [-1, 0, 0, 0], list("abcd")
-    found = bootstrap(values, tasks, kind="difference")
-    assert found is not None
-    assert found.low == -1
-
-
-@pytest.mark.parametrize(("values", "tasks"), [([], []), ([1.0], ["a"]), ([1.0, 1.0], ["a", "b"])])
-def test_no_interval_without_spread(values: list[float], tasks: list[str]) -> None:
-    assert bootstrap(values, tasks) is None
-
-
-def test_bad_arguments_are_errors() -> None:
-    with pytest.raises(ValueError, match="level"):
-        bootstrap([0, 1], ["a", "b"], level=95)
-    with pytest.raises(ValueError, match="resamples"):
-        bootstrap([0, 1], ["a", "b"], resamples=10)
