@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     },
 )
 def data() -> None:
-    """Look at the data of a benchmark, and import, record, store or repack data."""
+    """Look at the data of a benchmark, and import, record or store data."""
 
 
 @data.command(short_help="Check your own steps, or count the rows of a benchmark.")
@@ -112,18 +112,6 @@ def list_steps(**_: Any) -> int:
     for notice in dataset.notices:
         say(notice, err=True)
     for line in unit_lines(dataset.listed()):
-        say(line)
-    return 0
-
-
-@data.command(short_help="Rewrite parquet files with small row groups.")
-@click.argument("source", type=click.Path(path_type=Path))
-@click.argument("target", type=click.Path(path_type=Path))
-def repack(source: Path, target: Path) -> int:
-    """Rewrite parquet files with row groups of 20 rows: SOURCE, or all in it, into a folder."""
-    from harness.parquet_writing import repack as rewrite
-
-    for line in rewrite(source, target):
         say(line)
     return 0
 

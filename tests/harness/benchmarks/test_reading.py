@@ -121,14 +121,6 @@ def test_rows_stored_twice_are_read_once_and_told(tmp_path: Path) -> None:
     )
 
 
-def test_large_row_groups_are_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.benchmarks.index._LARGE_GROUP", 1000)
-    for number in range(2):
-        write(tmp_path / f"test_task-{number:05}-of-00002.parquet", task(f"t{number}", 2))
-    told = [n for n in opened(tmp_path).notices if "vlm-eval data repack" in n]
-    assert len(told) == 1
-
-
 def test_an_abandoned_iteration_leaves_nothing_behind(tmp_path: Path) -> None:
     write(tmp_path / "test_task.parquet", task("a", 5), rows_per_group=2)
     program = (

@@ -203,7 +203,6 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "show nothing": (("show", *DEV), "STEP"),
     "show no step": (("show", "nope", *DEV), "no step 'nope'"),
     "snapshot to nowhere": (("data", "snapshot", *DEV), "--out"),
-    "repack nothing": (("data", "repack", "nope", "new"), "no such file or folder: nope"),
 }
 
 

@@ -29,7 +29,7 @@ from tests.servers import WireServer, error
 
 HEAVY = ("torch", "transformers", "datasets", "openai", "anthropic", "google.genai", "pandas")
 COMMANDS = (
-    *("run", "show", "score", "merge", "data check", "data repack", "data snapshot"),
+    *("run", "show", "score", "merge", "data check", "data snapshot"),
     *("rankers rank", "rankers recall", "rankers train", "rankers convert"),
 )
 IN_GROUPS = ("data record", "environments play", "environments check")
@@ -205,17 +205,6 @@ def test_data_check_counts_the_rows_of_a_selection() -> None:
     assert called.code == 0
     assert called.out.startswith("dev: 77 rows, 11 tasks; ")
     assert "74 valid" in called.out
-
-
-def test_repacked_data_gives_the_same_run(place: Path) -> None:
-    from harness.benchmarks import sample
-
-    source = Path(sample.__file__).parents[1] / "sample" / "data" / "dev.parquet"
-    assert call("data", "repack", source, "small").code == 0
-    again = call("--model", "lexical", "--data", "small", "--limit", "1", "--out", "b")
-    assert again.code == 0, again.err
-    direct = call("--model", "lexical", "--data", source, "--limit", "1", "--out", "a")
-    assert direct.out == again.out.replace("report b", "report a")
 
 
 def test_no_file_and_no_server_gives_orders_to_the_terminal(place: Path) -> None:
