@@ -67,17 +67,6 @@ def test_rows_of_vlmevalkit_without_pictures_are_refused(
         opened(tmp_path, "exact")
 
 
-def test_every_bad_row_of_another_tool_is_listed_once_by_problem(tmp_path: Path) -> None:
-    rows = ["1\t\tQ?\tB", "2\t\tQ?\tB", "3\t9\tQ?\tB", "4\t\tQ?\tB"]
-    (tmp_path / "q.tsv").write_text("\n".join(["index\timage\tquestion\tanswer", *rows]))
-    with pytest.raises(DataError) as raised:
-        opened(tmp_path, "exact")
-    assert raised.value.problems == (
-        "q.tsv, line 2: 1 has neither image nor image_path (3 items)",
-        "q.tsv, line 4: the image '9' is no index of a row with a picture",
-    )
-
-
 @pytest.mark.parametrize(
     ("cells", "shown", "answer", "chance"),
     [
