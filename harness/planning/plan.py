@@ -155,7 +155,6 @@ def plan_run(
     if (wrapper := wrapper_of(settings)) is not None:
         settings = wrapper.settings
     source = benchmark_of(settings)
-    settings = replace(settings, **source.fixed)
     if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:
         settings = replace(settings, protocol=source.protocol)
     if "flex" in settings.tier and "timeout_s" not in settings.given:
@@ -255,7 +254,7 @@ def _loaded(plan: Plan) -> Plan:
 def setup_of(plan: Plan) -> Setup:
     """Return the identity of the run; a directory is continued only by the same one."""
     info, settings = plan.model.info, plan.settings
-    stored, protocol = plan.dataset.settings, plan.protocol
+    protocol = plan.protocol
     of_protocol = protocol.settings()
     config: dict[str, Any] = {}
     if BENCHMARKS.was_put(settings.benchmark) or PROTOCOLS.was_put(settings.protocol):
@@ -288,7 +287,7 @@ def setup_of(plan: Plan) -> Setup:
             "partial_tasks": plan.selected.cut_short,
         },
         declaration=plan.source.declared,
-        prompts=str(stored.get("protocol_prompts_sha256") or of_protocol.get("prompts_sha256", "")),
+        prompts=str(of_protocol.get("prompts_sha256", "")),
         seed=settings.seed,
         pictures=plan.pictures.text,
     )

@@ -68,12 +68,11 @@ def test_what_means_nothing_to_a_kind_is_refused_with_one_line(
     assert not Path("r").exists()
 
 
-@pytest.mark.parametrize("command", ["rankers rank", "rankers recall", "data snapshot"])
+@pytest.mark.parametrize("command", ["rankers rank", "rankers recall"])
 def test_commands_for_recorded_steps_say_so(command: str) -> None:
     named = {
         "rankers rank": ("-o", "x.parquet"),
         "rankers recall": ("--ranker", "lexical"),
-        "data snapshot": ("-o", "x.parquet"),
     }
     called = call(*command.split(), "-b", "road-signs", *named[command])
     assert called.code == 2
