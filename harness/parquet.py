@@ -111,18 +111,6 @@ def _stored_as(kind: pa.DataType) -> str:
     return str(kind)
 
 
-def group_sizes(file: pq.ParquetFile, columns: Collection[str]) -> list[int]:
-    """Return the decompressed bytes of each row group, counting only the given columns."""
-    sizes = []
-    for number in range(file.metadata.num_row_groups):
-        group = file.metadata.row_group(number)
-        chunks = (group.column(i) for i in range(group.num_columns))
-        sizes.append(
-            sum(c.total_uncompressed_size for c in chunks if _covers(columns, c.path_in_schema))
-        )
-    return sizes
-
-
 def small_columns(
     file: pq.ParquetFile, columns: Sequence[str]
 ) -> Iterator[tuple[int, int, Record]]:

@@ -62,21 +62,18 @@ class Scene(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredQuestion:
-    """The question as a snapshot on disk fixed it: sent as stored, never rendered again.
+    """The question as a data set stores it: sent as stored, never rendered again.
 
     `first` and `second` are the messages of round 1 and of round 2 (role and parts; a part is
     `{"type": "text", "text": ...}` or an image part). The bytes of the pictures are in
     `pictures`, in the order of the image parts, which do not repeat them. `choices` are the
-    candidates as listed; nothing here says which are right. `reply_prefix` is put before the reply
-    of round 1 when it is sent back. `recipe` says how the pictures were made, "" when unknown.
+    candidates as listed; nothing here says which are right.
     """
 
     first: tuple[Mapping[str, object], ...]
     second: tuple[Mapping[str, object], ...]
     choices: tuple[Choice, ...]
     pictures: tuple[bytes, ...] = ()
-    reply_prefix: str = ""
-    recipe: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +89,7 @@ class RowDetail:
         negatives: all other candidates.
         problems: every reason why the step cannot be asked about. `Unit.invalid` names
             `no_positive` first, because that stays when an agent accepts rows without a screenshot.
-        stored: the question of a snapshot on disk, None for rows that are rendered.
+        stored: the question of a row that stores it, None for rows that are rendered.
         told: the representation of this step's own action; "" where there is none.
         counts: whether the step counts, as a failed one, where nothing acceptable can be offered.
     """

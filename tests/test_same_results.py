@@ -101,7 +101,6 @@ ONE = "base = head: random/run 1/summary/rows/success | macro |  |  | task | val
         "base = head: random/run 2/steps.jsonl",
         "base = head: report/printed 3",
         "head reads base's runs: report/printed 3/*/value",
-        "base = head: snapshot/snapshot.parquet/rows",
         "*",
     ),
 )

@@ -180,11 +180,6 @@ def _runs() -> dict[str, tuple[str, ...]]:
                 ),
             ),
             "shards": tuple(run(f"{openai} --shard {number}/2 --limit 3") for number in (1, 2)),
-            "snapshot": (
-                f"data snapshot {DATA} -k 10 -o snapshot.parquet",
-                run("-m lexical", "-b snapshot --data snapshot.parquet"),
-                run(openai, "-b snapshot --data snapshot.parquet"),
-            ),
             "config": (f"run --config {{config}} --benchmark-option exclude_related=yes {QUIET}",),
             "scripted": (
                 run("-m scripted:{script} --concurrency 1 --protocol-option prompts={prompts}"),

@@ -87,10 +87,6 @@ BUILT_IN = {
         "harness.benchmarks.snapshots:BENCHMARK",
         "rabbit's snapshot of the test splits with 20 distractors, prompts and choices as stored",
     ),
-    "snapshot": (
-        "harness.benchmarks.snapshots:SNAPSHOT",
-        "a snapshot written by `vlm-eval data snapshot`, given with --data",
-    ),
     "sample": (
         "harness.benchmarks.sample:BENCHMARK",
         "a few tasks on made-up sites, shipped with the package, to try things out",

@@ -73,7 +73,6 @@ class Benchmark(ABC):
         declared: the declaration of its results: measures, parents, groups and words.
         options: its options in this run.
         given: the names of the options that the user gave.
-        fixed: settings of a run that its data fixes, by name.
         first: how many units of each innermost parent a run asks about; None: all.
         rounds: how often a unit may be asked about at most: an episode at each step.
         explained: what some measures say, in a sentence for people, by name.
@@ -91,7 +90,6 @@ class Benchmark(ABC):
     first: int | None = field(default=None, kw_only=True)
     rounds: int = field(default=1, kw_only=True)
     given: frozenset[str] = field(default=frozenset(), kw_only=True, compare=False, repr=False)
-    fixed: Mapping[str, Any] = field(default_factory=dict, kw_only=True, compare=False, repr=False)
 
     protocol: ClassVar[str] = ""
     View: ClassVar[Any] = ItemView

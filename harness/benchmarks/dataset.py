@@ -54,7 +54,6 @@ class Dataset(Generic[D]):
             shared within them or a score needs all of them; "" if units are independent.
         entries: one entry per distinct unit, in the order of the data.
         origin: where the data comes from: `repo` and `revision`, or `local`.
-        settings: the recorded settings that the data was made with, if any.
         notices: messages for the user.
         declared: the declaration of the results; default: the benchmark's.
         pictures: reads the encoded pictures of a unit that comes ready.
@@ -65,7 +64,6 @@ class Dataset(Generic[D]):
     entries: tuple[Unit[D], ...]
     whole: str = ""
     origin: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, object] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     declared: Declaration | None = None
     pictures: Pictures = no_pictures

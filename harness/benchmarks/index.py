@@ -19,7 +19,6 @@ from harness.parquet import (
     Record,
     check_kinds,
     column_names,
-    group_sizes,
     opened,
     require,
     small_columns,
@@ -33,13 +32,6 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from harness.records import Row
-
-_LARGE_GROUP = 450_000_000
-"""Row groups with more decompressed bytes than this may need over a gigabyte of memory to read.
-
-Measured (`benchmarks/reading_memory.py`): 0.25 GB for groups of 100 MB, 0.76 GB for 400 MB.
-"""
-
 
 Group = tuple[Path, int]
 """Rows that are read together: their file, and the number of the row group in it, from 0."""
@@ -162,11 +154,6 @@ class TableLayout(Layout, Protocol):
             for row, (group, offset, record) in enumerate(records, start=1):
                 yield Scanned(row, group, offset, record)
 
-    def largest_group(self, path: Path) -> int:
-        """Return the most decompressed bytes that reading one row can take; 0 if negligible."""
-        with opened(path) as file:
-            return max(group_sizes(file, self.wide(file)), default=0)
-
     def records(
         self, group: Group, offsets: Collection[int], columns: Sequence[str] | None = None
     ) -> Iterator[tuple[int, Record]]:
@@ -192,7 +179,6 @@ def build_index(
     seen: set[tuple[str, str | None]] = set()
     lengths: dict[str, int] = {}
     doubled: Counter[str] = Counter()
-    largest: tuple[int, str] = (0, "")
     for data_file in files:
         for scanned in layout.scan(data_file.path):
             where = f"{data_file.path}, row {scanned.row}"
@@ -203,8 +189,8 @@ def build_index(
                 continue
             seen.add((key.task_id, key.action_uid))
             entries.append(step_of(key, benchmark, split, data_file.path, scanned))
-        largest = max(largest, (layout.largest_group(data_file.path), data_file.name))
-    return with_lengths(entries), _notices(doubled, largest)
+    where = ", ".join(f"{count} in {name}" for name, count in doubled.items())
+    return with_lengths(entries), [f"duplicate rows were skipped ({where})"] if doubled else []
 
 
 def in_order(key: NarrowRow, lengths: dict[str, int]) -> NarrowRow:
@@ -288,17 +274,3 @@ def with_lengths(entries: Sequence[StoredStep]) -> tuple[StoredStep, ...]:
 
 def _task_of(step: StoredStep) -> tuple[str, str]:
     return step.split, step.parents["task"]
-
-
-def _notices(doubled: Mapping[str, int], largest: tuple[int, str]) -> list[str]:
-    notices = []
-    if doubled:
-        where = ", ".join(f"{count} in {name}" for name, count in doubled.items())
-        notices.append(f"duplicate rows were skipped ({where})")
-    size, name = largest
-    if size > _LARGE_GROUP:
-        notices.append(
-            f"{name} has row groups of up to {size // 1_000_000} MB; reading them may take more "
-            "than 1 GB of memory"
-        )
-    return notices

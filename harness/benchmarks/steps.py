@@ -108,11 +108,6 @@ class StepsLayout(TableLayout):
     def scan(self, path: Path) -> Iterator[Scanned]:
         yield from self.scanned[path]
 
-    def largest_group(self, path: Path) -> int:
-        if self.is_table(path):
-            return TableLayout.largest_group(self, path)
-        return 0
-
     def records(
         self, group: Group, offsets: Collection[int], columns: Sequence[str] | None = None
     ) -> Iterator[tuple[int, Record]]:

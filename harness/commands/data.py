@@ -22,14 +22,10 @@ if TYPE_CHECKING:
     cls=LazyGroup,
     later={
         "record": ("harness.recording.command:record", "Record a task on your own site."),
-        "snapshot": (
-            "harness.commands.snapshot:snapshot",
-            "Write the questions of a run to a file.",
-        ),
     },
 )
 def data() -> None:
-    """Look at the data of a benchmark, and import, record or store data."""
+    """Look at the data of a benchmark, and import or record data."""
 
 
 @data.command(short_help="Check your own steps, or count the rows of a benchmark.")

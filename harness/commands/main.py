@@ -73,7 +73,6 @@ _MOVED = {
     "play": "environments play",
     "check": "environments check",
     "record": "data record",
-    "snapshot": "data snapshot",
     "policies": "models",
     "trackers": "run --help-all",
 }

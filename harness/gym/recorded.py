@@ -263,7 +263,7 @@ def _completed(chosen: Mapping[str, object], protocol: Played) -> tuple[Settings
     check_asks(source, protocol)
     source = source.fitted(protocol, read, is_policy=True)
     completed = tuple(source.options.recorded.items())
-    return replace(read, benchmark_option=completed, **source.fixed), source
+    return replace(read, benchmark_option=completed), source
 
 
 def _stored(entry: StoredStep) -> tuple[str, int, int]:

@@ -24,7 +24,7 @@ from harness.errors import UserError
 from harness.protocols import PROTOCOLS, AskingProtocol
 from harness.settings import SETTINGS, Settings, field_of
 
-_NOT_ITS_OWN = ("name", "declared", "options", "given", "fixed", "first", "rounds")
+_NOT_ITS_OWN = ("name", "declared", "options", "given", "first", "rounds")
 LONGEST = 1000
 """Bytes of a field's value that a run records as they are."""
 

@@ -223,7 +223,7 @@ def _loaded(plan: Plan) -> Plan:
 def setup_of(plan: Plan) -> Setup:
     """Return the identity of the run; a directory is continued only by the same one."""
     info, settings = plan.model.info, plan.settings
-    stored, protocol = plan.dataset.settings, plan.protocol
+    protocol = plan.protocol
     of_protocol = protocol.settings()
     config: dict[str, Any] = {}
     if BENCHMARKS.was_put(settings.benchmark) or PROTOCOLS.was_put(settings.protocol):
@@ -256,7 +256,7 @@ def setup_of(plan: Plan) -> Setup:
             "partial_tasks": plan.selected.cut_short,
         },
         declaration=plan.source.declared,
-        prompts=str(stored.get("protocol_prompts_sha256") or of_protocol.get("prompts_sha256", "")),
+        prompts=str(of_protocol.get("prompts_sha256", "")),
         seed=settings.seed,
         pictures=plan.pictures.text,
     )

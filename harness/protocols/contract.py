@@ -183,7 +183,7 @@ class AskingProtocol(ABC):
     lettered: ClassVar[bool] = False
     """True if it lists all choices at once, each with its letter (`lettering`)."""
     can_be_stored: ClassVar[bool] = False
-    """True if a snapshot can store its questions, in two rounds."""
+    """True if a data set may store its questions, in two rounds."""
 
     @property
     def history_shown(self) -> History:

@@ -144,7 +144,8 @@ class TwoRounds(PromptedProtocol):
             partial(self.read, choices=choices),
             places=(FIRST, SECOND),
             max_tokens=self.max_tokens,
-            prefix=step.stored.reply_prefix if step.stored is not None else "",
+            # In rabbit's prompts two line breaks precede the reply that is sent back.
+            prefix="\n\n" if step.stored is not None else "",
         )
         return (yield from rounds)
 

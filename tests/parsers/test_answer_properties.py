@@ -11,7 +11,6 @@ from parsers import (
     Answer,
     Operation,
     Status,
-    clean_value,
     count_tokens,
     letters_for,
     read_answer,
@@ -129,12 +128,6 @@ def test_spelling_an_unlisted_option_is_an_error() -> None:
         write_answer(2, "CLICK", "", letters=["A", "B"], none_letter=None)
 
 
-@given(st.text(max_size=60))
-def test_cleaning_a_value_never_adds_blanks(text: str) -> None:
-    value = clean_value(text)
-    assert value == " ".join(value.split())
-
-
 HOSTILE = [
     *("ELEMENT:", "ELEMENT:\n", "ELEMENT: ", "ELEMENT\n", "ACTION:", "VALUE:", "VALUE:\n", "\n"),
     *(" ", "*", "**", "{", "{{", "[", '{"ELEMENT":', '{"a":', '{"ELEMENT":"H"}', "<think>", '"'),
@@ -178,14 +171,6 @@ def test_hostile_text_is_read_in_linear_time(prefix: str) -> None:
         with linear_time():
             read_answer(text, ["x"] * 30, none_letter="AE", finish="length")
             read_answer(text + "\nELEMENT: H\n", ["x"] * 3, none_letter=None)
-
-
-@pytest.mark.parametrize(
-    "piece", ["ELEMENT:", "ELEMENT:\n", "{", "<think>", "</think>\n", "H, ", "VALUE:\n", "*", " "]
-)
-def test_much_of_one_thing_is_read(piece: str) -> None:
-    answer = read_answer(piece * (LONG // len(piece)), ["x"] * 3, none_letter=None)
-    assert answer.option is None
 
 
 @pytest.mark.timeout(120)

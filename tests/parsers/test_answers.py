@@ -149,14 +149,6 @@ def test_keeps_the_operation_when_only_the_element_is_unreadable(
     assert read(three(element, "TYPE", "ab")) == Answer(status, operation="TYPE", value="ab")
 
 
-def test_an_element_line_alone_that_names_no_option_is_no_element() -> None:
-    assert read("ELEMENT: BUTTON search").status is Status.NO_ELEMENT
-
-
-def test_json_list_of_letters_is_ambiguous() -> None:
-    assert read('{"ELEMENT": ["F", "H"], "ACTION": "CLICK"}').status is Status.AMBIGUOUS
-
-
 @pytest.mark.parametrize("element", ["F, H", "F or H", '"F" and "H"', "F/H/B"])
 def test_first_of_many_letters_on_request(element: str) -> None:
     assert read(three(element), first_of_many=True) == answered(5, flags=("first_of_many",))
@@ -164,12 +156,6 @@ def test_first_of_many_letters_on_request(element: str) -> None:
 
 def test_a_letter_in_a_sentence_is_flagged() -> None:
     assert read(three("The correct choice is H.")) == answered(flags=("in_text",))
-
-
-def test_article_after_option_is_a_letter() -> None:
-    assert read(three("Option A is right")).option == 0
-    assert read(three("A")).option == 0
-    assert read(three("I")).option == 8
 
 
 @pytest.mark.parametrize("count", [27, 47, 60])
@@ -181,10 +167,6 @@ def test_two_letters_with_many_options(count: int) -> None:
             flags = ("in_text",) if written.startswith("The") else ()
             assert answer == answered(place, flags=flags), written
     assert read_answer(three("ZA"), options, none_letter=None).status is Status.OUT_OF_RANGE
-
-
-def test_none_letter_of_two_characters_after_twenty_six_options() -> None:
-    assert read_answer(three("AA"), ["x"] * 26, none_letter="AA").status is Status.NONE
 
 
 def test_none_first_shifts_the_letters() -> None:
@@ -212,16 +194,6 @@ def test_letters_that_do_not_fit_are_an_error(
 ) -> None:
     with pytest.raises(ValueError, match="letter"):
         read_answer("", ["x"] * options, none_letter=none_letter, letters=letters)
-
-
-def test_of_a_draft_and_its_correction_the_last_block_counts() -> None:
-    text = three("C", "TYPE", "x") + "\n\nOn second thought:\n\n" + three()
-    assert read(text) == answered(flags=("multiple",))
-
-
-def test_of_two_blocks_in_a_row_the_first_counts() -> None:
-    text = "ACTION: CLICK\nELEMENT: H\nVALUE: None\n\nACTION: TYPE\nELEMENT: C\nVALUE: x"
-    assert read(text) == answered(flags=("multiple",))
 
 
 def test_a_block_and_a_later_json_block() -> None:
@@ -280,13 +252,6 @@ def test_value_is_cleaned(operation: str, written: str, value: str) -> None:
 
 def test_value_on_the_next_line() -> None:
     text = "ELEMENT: H\nACTION: TYPE\nVALUE:\n\nNew York\nbecause"
-    assert read(text) == answered(H, "TYPE", "New York")
-
-
-def test_bold_value_key() -> None:
-    text = "**ELEMENT:** H\n**ACTION:** TYPE\n**VALUE:** New York"
-    assert read(text) == answered(H, "TYPE", "New York")
-    text = "**ELEMENT: H**\n**ACTION: TYPE**\n**VALUE: New York**"
     assert read(text) == answered(H, "TYPE", "New York")
 
 

@@ -157,13 +157,6 @@ def test_reading_what_was_spelled_gives_the_action(action: Action) -> None:
         assert settled(found, FUNCTIONS) == found
 
 
-def test_an_argument_that_is_missing_before_another_is_none() -> None:
-    action = act("type_string", "A", press_enter=True)
-    assert spell(action) == "type_string('A', None, True)"
-    assert read(spell(action)).action == action
-    assert read(spell(act("drag", x=1))).action == act("drag", more_0=1)
-
-
 def test_two_calls_are_the_same_but_for_blanks_flags_and_what_is_said() -> None:
     def same(one: str, other: str) -> bool:
         first, second = read(one).action, read(other).action

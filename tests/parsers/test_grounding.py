@@ -54,16 +54,6 @@ def test_the_point_of_a_polygon_is_within_its_bounds(corners: list[tuple[int, in
     assert left <= target.point[0] <= right and top <= target.point[1] <= bottom
 
 
-@given(SIDES, SIDES, SIDES, SIDES)
-def test_the_corners_of_a_box_are_its_polygon(a: float, b: float, c: float, d: float) -> None:
-    (a, c), (b, d) = sorted((a, c)), sorted((b, d))
-    box = Target("box", (a, b, c, d))
-    assert box.bounds == (a, b, c, d)
-    assert Target("polygon", tuple(n for corner in box.corners for n in corner)).bounds == (
-        a, b, c, d,
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("kind", "numbers", "problem"),
     [

@@ -111,19 +111,6 @@ def test_a_name_that_is_written_like_an_answer_is_at_least_flagged(line: str) ->
         assert found in ("no_element", "ambiguous") or found.endswith("~")
 
 
-def test_a_line_is_read_in_lower_case_and_capitals_too() -> None:
-    for line in (
-        "THE ANSWER IS L",
-        "OPTION L",
-        "CLICK ON L",
-        "L IS THE CORRECT CHOICE",
-        "NOT K BUT L",
-    ):
-        assert named(answer(line, OPTIONS)).rstrip("~") == "L"
-    assert named(answer("A OR B", OPTIONS)) == "ambiguous"
-    assert named(answer("NEITHER A NOR B", OPTIONS)) == "no_element"
-
-
 OPERATIONS = {
     "TYPE": r"""
         TYPE

@@ -71,7 +71,7 @@ class QuestionsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     metric_of: dict[str, dict[str, str]] = {}
     tolerance: Tolerance = Tolerance()
     columns: dict[str, str] = {}
-    preset: Literal["", "vlmevalkit", "inspect", "squad", "parquet-vqa"] = ""
+    preset: Literal["", "vlmevalkit"] = ""
     history: Literal["own", "gold", "none"] = "own"
 
     def metric_for(self, own: str, labels: Mapping[str, str]) -> str:

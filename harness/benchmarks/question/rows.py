@@ -1,4 +1,4 @@
-"""Rows of questions: the files that hold them, columns of other tools, and rows of several turns.
+"""Rows of questions: the files that hold them, VLMEvalKit's columns, and rows of several turns.
 
 JSON, JSON lines, CSV, TSV and parquet are read, each row with its place in the file.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +25,14 @@ Read = tuple[str, Row | Bad]
 _INDEX = 64  # Characters of a picture's cell up to which VLMEvalKit reads another row's index.
 
 
-def _filled(row: Mapping[str, Any], *names: str) -> Any:
-    """Return the first of these columns that holds something; None for none."""
-    values = map(row.get, names)
-    return next((one for one in values if one not in (None, "") and not _is_nan(one)), None)
+def _filled(row: Mapping[str, Any], name: str) -> Any:
+    """Return what a column holds; None for nothing."""
+    value = row.get(name)
+    return None if value == "" or _is_nan(value) else value
 
 
 def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
-
-
-def _ours(**columns: Any) -> Row:
-    return {name: value for name, value in columns.items() if value is not None}
 
 
 def listed(value: Any) -> Any:
@@ -76,91 +72,24 @@ def _vlmevalkit(row: Row, cells: Mapping[str, Any]) -> Row:
         for name in ("category", "l2-category")
         if (value := _filled(row, name)) is not None
     }
-    return _ours(
-        id=_filled(row, "index"),
-        question=_filled(row, "question"),
-        answers=listed(_filled(row, "answer")),
-        images=images,
-        options=options or None,
-        hint=_filled(row, "hint"),
-        split=_filled(row, "split"),
-        labels=labels or None,
-    )
-
-
-def _inspect(row: Row, cells: Mapping[str, Any]) -> Row:
-    question, system, images = _messages(row.get("input"))
-    metadata = row.get("metadata")
-    labels = {
-        name: value
-        for name, value in (metadata.items() if isinstance(metadata, dict) else ())
-        if isinstance(value, str)
+    ours = {
+        **{name: _filled(row, name) for name in ("question", "hint", "split")},
+        "id": _filled(row, "index"),
+        "answers": listed(_filled(row, "answer")),
+        "images": images,
+        "options": options or None,
+        "labels": labels or None,
     }
-    return _ours(
-        id=_filled(row, "id"),
-        question=question,
-        system=system or None,
-        answers=_filled(row, "target"),
-        options=_filled(row, "choices"),
-        images=images or None,
-        labels=labels or None,
-    )
+    return {name: value for name, value in ours.items() if value is not None}
 
 
-def _messages(value: Any) -> tuple[Any, str, list[str]]:
-    """Return question, system text and pictures of an input."""
-    if not isinstance(value, list):
-        return value, "", []
-    said: dict[str, list[str]] = {"system": [], "user": []}
-    images: list[str] = []
-    for message in value:
-        role = message.get("role") if isinstance(message, dict) else None
-        if role not in said:
-            raise Bad("role", f"input has a message by '{role}'; user and system are read")
-        content = message.get("content")
-        for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
-            kind = part.get("type") if isinstance(part, dict) else None
-            if kind not in ("text", "image") or not isinstance(part.get(kind), str):
-                raise Bad("part", f"input has a part '{kind}'; text and image are read")
-            (images if kind == "image" else said[role]).append(part[kind])
-    return "\n".join(said["user"]), "\n".join(said["system"]), images
-
-
-def _squad(row: Row, cells: Mapping[str, Any]) -> Row:
-    answers = row.get("answers")
-    if isinstance(answers, dict):  # No text at all: the second edition's "cannot be answered".
-        answers = answers.get("text") or [None]
-    return {**row, **_ours(answers=answers, hint=row.get("context"))}
-
-
-def _parquet_vqa(row: Row, cells: Mapping[str, Any]) -> Row:
-    ours = _ours(
-        id=_filled(row, "id", "question_id", "questionId"),
-        question=_filled(row, "question", "query"),
-        answers=_filled(row, "answers", "answer", "label"),
-        images=_filled(row, "images", "image"),
-    )
-    theirs = {"question_id", "questionId", "query", "label", "answer", "image"}
-    return {name: v for name, v in row.items() if name not in theirs} | ours
-
-
-PRESETS: dict[str, Callable[[Row, Mapping[str, Any]], Row]] = {
-    "vlmevalkit": _vlmevalkit,
-    "inspect": _inspect,
-    "squad": _squad,
-    "parquet-vqa": _parquet_vqa,
-}
-"""Functions that turn a row of another tool into ours, given the row and the cells of pictures by
-index. They raise `Bad`."""
-
-
-def read_as(preset: str, rows: Iterable[tuple[str, Row]]) -> Iterator[Read]:
-    """Yield rows of another tool as ours."""
+def _of_vlmevalkit(rows: Iterable[tuple[str, Row]]) -> Iterator[Read]:
+    """Yield rows of VLMEvalKit as ours."""
     held = list(rows)
     cells = {str(row["index"]): _filled(row, "image") for _, row in held if "index" in row}
     for place, row in held:
         try:
-            yield place, PRESETS[preset](row, cells)
+            yield place, _vlmevalkit(row, cells)
         except Bad as bad:
             yield place, bad
 
@@ -174,7 +103,7 @@ def rows_of(path: Path, schema: QuestionsFile) -> Iterator[Read]:
     Raises `DataError` as `read_file`.
     """
     rows = ((where, _renamed(row, schema.columns)) for where, row in read_file(path))
-    yield from read_as(schema.preset, rows) if schema.preset else rows
+    yield from _of_vlmevalkit(rows) if schema.preset else rows
 
 
 def read_file(path: Path) -> Iterator[tuple[str, Row]]:

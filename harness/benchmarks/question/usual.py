@@ -1,35 +1,19 @@
-"""Questions without a `questions.toml`: what is assumed of a file by the usual names of columns."""
+"""Questions without a `questions.toml`: a file whose columns have our names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from harness.benchmarks.question.folder import SCHEMA, Bad, QuestionsFile
-from harness.benchmarks.question.rows import Read, listed, read_file
+from harness.benchmarks.question.rows import Read, given, listed, read_file
 from harness.errors import DataError
-from parsers.question import LETTERS
 from parsers.question.metrics import number_of
 
 FILES = tuple(f"questions.{suffix}" for suffix in ("jsonl", "json", "csv", "tsv", "parquet"))
 """Files of questions that a folder without settings may have, one of them."""
-USUAL: Mapping[str, Sequence[str]] = {
-    "id": ("id", "question_id", "questionid", "qid", "uid", "index"),
-    "question": ("question", "query", "prompt", "input", "text"),
-    "answers": ("answers", "answer", "target", "label", "gold", "ground_truth"),
-    "images": ("images", "image", "image_path", "picture", "img", "file_name", "filename"),
-    "options": ("options", "choices"),
-    "hint": ("hint", "context"),
-    "system": ("system",),
-    "split": ("split",),
-    "metric": ("metric",),
-    "labels": ("labels",),
-    "turns": ("turns",),
-}
-"""Our columns with the names that files have for them, without regard to case."""
-_LABELS = ("category", "task", "type", "subject")
-"""Columns of texts that group questions."""
+_LISTS = ("answers", "answer", "images", "image", "options")
 
 
 def question_file(data: Path) -> Path | None:
@@ -47,84 +31,51 @@ def question_file(data: Path) -> Path | None:
 
 
 def usual_rows(path: Path) -> tuple[QuestionsFile, list[Read], str]:
-    """Read a file by the usual names of columns.
+    """Read a file by our names of columns; texts of lists are read as lists.
 
-    Returns the settings, the rows by our names, and a line that says what was assumed. Questions
-    with options are scored by `choice`, others by `number` if all answers are numbers, else by
-    `exact`. Raises `DataError` for a file that cannot be read, or has no column of questions.
+    Returns the settings, the rows, and a line that says how they are scored: questions with options
+    by `choice`, others by `number` if all answers are numbers, else by `exact`. Raises `DataError`
+    for a file that cannot be read, or has no column of questions.
     """
     rows = list(read_file(path))
-    names = list(dict.fromkeys(name for _, row in rows for name in row))
-    small = {name.strip().lower(): name for name in reversed(names)}
-    chosen = {
-        ours: small[found]
-        for ours, usual in USUAL.items()
-        if (found := next((name for name in usual if name in small), None)) is not None
-    }
-    if "question" not in chosen and "turns" not in chosen:
+    names = dict.fromkeys(name for _, row in rows for name in row)
+    if "question" not in names and "turns" not in names:
         raise DataError(
-            f"{path.name} has no column {', '.join(USUAL['question'][:-1])} or "
-            f"{USUAL['question'][-1]}, only {', '.join(names) or 'none'}; a {SCHEMA} names others"
+            f"{path.name} has no column question, only {', '.join(names) or 'none'}; "
+            f"a {SCHEMA} names others under [columns]"
         )
-    letters = [letter for letter in LETTERS if letter in names]
-    by_letter = letters if "options" not in chosen and letters[:2] == ["A", "B"] else []
-    labels = [small[name] for name in _LABELS if name in small and "labels" not in chosen]
-    ours = [*_ours(rows, chosen, by_letter, labels)]
-    told = [row for _, row in ours if not isinstance(row, Bad)]
-    answers = [one for row in told for one in _answers_of(row) if "options" not in row]
-    numbers = all(isinstance(one, int | float | str) and _is_number(one) for one in answers)
-    metric = "number" if answers and numbers else "exact"
-    for row in told:
-        if "options" in row:
-            row.setdefault("metric", "choice")
-    optional = any("options" in row for row in told)
-    open_ended = any("options" not in row for row in told)
-    scored = " and ".join([*(["choice"] if optional else []), *([metric] if open_ended else [])])
-    said = {name: f"'{theirs}'" for name, theirs in chosen.items()}
-    said |= {"options": f"{by_letter[0]} to {by_letter[-1]}"} if by_letter else {}
-    said |= {"labels": ", ".join(f"'{one}'" for one in labels)} if labels else {}
-    said.setdefault("id", "the place in the file")
-    line = (
-        f"{path.name} without {SCHEMA}: {', '.join(f'{k} from {v}' for k, v in said.items())}; "
-        f"metric {scored or metric}"
-    )
-    if "answers" not in chosen and "turns" not in chosen:
+    read = [(place, _row(row, number)) for number, (place, row) in enumerate(rows, 1)]
+    told = [row for _, row in read if not isinstance(row, Bad)]
+    lettered = [row for row in told if "options" in row]
+    for row in lettered:
+        row.setdefault("metric", "choice")
+    answers = [one for row in told if "options" not in row for one in _answers_of(row)]
+    metric = "number" if answers and all(map(_is_number, answers)) else "exact"
+    scored = [*(["choice"] if lettered else []), *([metric] if len(lettered) < len(told) else [])]
+    line = f"{path.name} without {SCHEMA}: metric {' and '.join(scored) or metric}"
+    if not {"answers", "answer", "turns"} & names.keys():
         line += "; no answers, so nothing is scored"
-    return QuestionsFile(name=path.stem, questions=path.name, metric=metric), ours, line
+    return QuestionsFile(name=path.stem, questions=path.name, metric=metric), read, line
 
 
-def _ours(
-    rows: Sequence[tuple[str, dict[str, Any]]],
-    chosen: Mapping[str, str],
-    by_letter: Sequence[str],
-    labels: Sequence[str],
-) -> Iterator[Read]:
-    """Yield the rows by our names of columns; texts of lists are read as lists."""
-    used = {*chosen.values(), *by_letter, *labels}
-    for number, (place, row) in enumerate(rows, 1):
-        try:
-            found = {name: value for name, value in row.items() if name not in used}
-            found |= {
-                ours: listed(row[theirs]) if ours in ("answers", "images", "options") else value
-                for ours, theirs in chosen.items()
-                if (value := row.get(theirs)) is not None
-            }
-            found.setdefault("id", str(number))
-            if by_letter:
-                options = [row.get(letter) for letter in by_letter]
-                while options and options[-1] is None:
-                    options.pop()
-                found |= {"options": options} if options else {}
-            groups = {name: str(row[name]) for name in labels if row.get(name) is not None}
-            yield place, found | ({"labels": groups} if groups else {})
-        except Bad as bad:
-            yield place, bad
+def _row(row: Mapping[str, Any], number: int) -> dict[str, Any] | Bad:
+    """Return a row without empty values, its place in the file for an id that it lacks."""
+    try:
+        filled = {
+            name: listed(value) if name in _LISTS else value
+            for name, value in row.items()
+            if value is not None
+        }
+    except Bad as bad:
+        return bad
+    return {"id": str(number), **filled}
 
 
 def _answers_of(row: Mapping[str, Any]) -> list[Any]:
-    value = row.get("answers")
+    value = given(row, "answers", "answer")
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _is_number(value: object) -> bool:
-    return not isinstance(value, bool) and number_of(str(value)) is not None
+    plain = isinstance(value, int | float | str) and not isinstance(value, bool)
+    return plain and number_of(str(value)) is not None

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from adapters.secrets import masked
-from harness.benchmarks.options import refuse_given, with_values
+from harness.benchmarks.options import refuse_given
 from harness.benchmarks.shows import Shows
 from harness.errors import UserError, WithoutEffect
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Source, lettering, text_first
-from harness.settings import SETTINGS, Settings, written
+from harness.settings import Settings, written
 
 if TYPE_CHECKING:
     from harness.benchmarks.contract import Benchmark
 
-S = TypeVar("S", bound="Benchmark")
 DRAWN = ("distractors", "shown", "exclude_related", "exclude_same_text", "order")
 RANKED = ("ranker", "top_k", "missed")
 """Options that have an effect where candidates are drawn, and where they are ranked."""
@@ -179,34 +177,16 @@ def _check_stored(source: Benchmark, protocol: AskingProtocol) -> None:
         )
 
 
-def fixed(source: S, stored: Mapping[str, Any], settings: Settings) -> S:
-    """Return a benchmark with what its data fixes: options, and settings of the run (`fixed`).
-
-    Raises `WithoutEffect` for what the user gave of these.
-    """
+def refuse_fixed(source: Benchmark, settings: Settings) -> None:
+    """Raise `WithoutEffect` for what the user gave and stored questions fix."""
     why = f"on {source.name}, whose data fixes it; leave it out"
     refuse_given(source.given, FIXED, why)
     if "seed" in settings.given:
         raise WithoutEffect("seed", f"--seed has no effect {why}")
-    given = dict(settings.protocol_option)
-    if "protocol_option" in settings.given:
-        for name in given.keys() - FREE:
+    for name in dict(settings.protocol_option).keys() - FREE:
+        if "protocol_option" in settings.given:
             message = f"{written(name, 'protocol')} has no effect {why}"
             raise WithoutEffect("protocol_option", message, name)
-    fixes: dict[str, Any] = {}
-    if "seed" in stored:
-        fixes["seed"] = SETTINGS["seed"].read(stored["seed"])
-    # Prompt texts are part of the stored questions, whatever file they came from.
-    known = {
-        name: value
-        for name, value in stored.get("protocol_option", {}).items()
-        if name not in FREE and name != "prompts"
-    }
-    if known:
-        fixes["protocol_option"] = tuple(sorted({**known, **given}.items()))
-    pairs = stored.get("benchmark_option", {}).items()
-    options = with_values(source.options, pairs, source.name)
-    return replace(source, options=options, fixed=fixes)
 
 
 def check_history(stores: bool, shows: Shows) -> None:

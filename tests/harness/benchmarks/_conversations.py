@@ -43,31 +43,3 @@ def written(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(listed, **options), encoding="utf-8")
     return folder
-
-
-def large_shard(path: Path, conversations: int, turns: int, actions: int, size: int) -> None:
-    """Write a shard whose actions have `size` bytes of pages each, half of them raw."""
-    row = next(turns_of())["actions"][0]
-    filler = f'<p title=\'"{{[\' class="a b">{"word " * 12}</p>'
-    raw = filler * (size // 2 // len(filler))
-    cleaned = row["cleaned_html"].replace("</html>", f"{raw}</html>")
-    with path.open("w", encoding="utf-8") as file:
-        file.write("[")
-        for c in range(conversations):
-            file.write(", " if c else "")
-            file.write(f'{{"task_id": "c{c}", "website": "w{c % 3}", "turns": [')
-            for t in range(turns):
-                file.write(", " if t else "")
-                acts = [
-                    {**row, "action_uid": f"{c}-{t}-{a}", "raw_html": raw, "cleaned_html": cleaned}
-                    for a in range(actions)
-                ]
-                turn = {
-                    "annotation_id": f"c{c}t{t}",
-                    "confirmed_task": f"Do {t}",
-                    "action_reprs": [f"[button]  {a} -> CLICK" for a in range(actions)],
-                    "actions": acts,
-                }
-                json.dump(turn, file)
-            file.write('], "domain": "d", "subdomain": "s"}')
-        file.write("]")

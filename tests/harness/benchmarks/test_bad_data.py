@@ -129,12 +129,6 @@ def test_files_without_a_split_in_their_name_take_the_one_asked_for(tmp_path: Pa
     assert "ask for one split" in complaint(path, "test_task", "train")
 
 
-def test_a_folder_may_tell_the_split(tmp_path: Path) -> None:
-    write(tmp_path / "test_website" / "0000.parquet", task("a", 1))
-    (entry,) = open_steps("multimodal-mind2web", data=tmp_path).entries
-    assert entry.split == "test_website"
-
-
 def test_an_unknown_benchmark_suggests_a_known_one() -> None:
     with pytest.raises(DataError, match="did you mean 'multimodal-mind2web'"):
         benchmark("multimodal-mindweb")

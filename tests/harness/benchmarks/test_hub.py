@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -95,22 +94,6 @@ def test_what_is_in_the_cache_is_not_asked_for_again(tmp_path: Path, hub: Hub) -
     assert "HF_HUB_OFFLINE is set" in offline["error"]
 
 
-def test_mind2webs_training_json_comes_from_the_hub_without_the_rest(tmp_path: Path) -> None:
-    action = {"action_uid": "u", "cleaned_html": "<a/>", "operation": {"op": "CLICK"}}
-    for number in range(2):
-        told = [{"annotation_id": f"t{number}", "actions": [action]}]
-        path = tmp_path / "hub" / "data" / "train" / f"train_{number}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(told), encoding="utf-8")
-    (tmp_path / "hub" / "other.json").write_text("{}")
-    with serving(tmp_path / "hub") as hub:
-        found = run(tmp_path, hub, "train", benchmark="mind2web")
-        assert not any("other.json" in line for line in hub.asked)
-    assert found["steps"] == ["t0_u", "t1_u"] and found["rows"] == 2
-    assert found["fingerprint"]["revision"] == REVISION
-    assert run(tmp_path, None, "train", benchmark="mind2web", HF_HUB_OFFLINE="1") == found
-
-
 def test_a_data_set_without_a_pinned_commit_records_the_one_it_got(tmp_path: Path) -> None:
     rows = [stored("a", 0), stored("a", 1, split="test_domain")]
     tilde.write(tmp_path / "hub" / "data" / "test-00000-of-00001.parquet", rows)
@@ -134,14 +117,6 @@ def test_an_unreachable_hub_says_what_to_do(tmp_path: Path) -> None:
         "--benchmark sample",
     ):
         assert part in error
-
-
-def test_a_hub_that_does_not_answer_is_given_up(tmp_path: Path, hub: Hub) -> None:
-    hub.delay_s = 120
-    start = time.monotonic()
-    error = run(tmp_path, hub, "test_task", patience_s=1)["error"]
-    assert time.monotonic() - start < 110
-    assert "cannot get" in error
 
 
 def test_an_answer_that_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:

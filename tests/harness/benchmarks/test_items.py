@@ -37,14 +37,6 @@ def ids(items: Items) -> list[str]:
     return [entry.unit_id for entry in items.entries]
 
 
-def test_units_are_selected_by_what_they_belong_to() -> None:
-    items = Items.of(TURNS)
-    assert ids(items.select(Filters({"speaker": ("Ada",)}))) == ["t1", "t3", "t4"]
-    assert ids(items.select(Filters(unit_ids=("t5", "t1")))) == ["t1", "t5"]
-    assert ids(items.without({"t1", "t2"})) == ["t3", "t4", "t5"]
-    assert ids(Items.of(TURNS, splits=["dev"])) == ["t4"]
-
-
 def test_a_limit_and_shards_keep_together_what_the_benchmark_names() -> None:
     assert ids(Items.of(TURNS).select(Filters(limit=2))) == ["t1", "t2"]
     talks = Items.of(TURNS, whole="talk")

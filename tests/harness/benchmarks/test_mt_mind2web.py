@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ from PIL import Image
 from harness.benchmarks import Filters, StepDataset, open_steps
 from harness.errors import DataError
 from harness.runs.steps import turn_of
-from tests.harness.benchmarks._conversations import conversations, large_shard, written
+from tests.harness.benchmarks._conversations import conversations, written
 from tests.harness.benchmarks._files import task, write
 
 
@@ -34,12 +32,11 @@ def opened(path: Path, **options: Any) -> StepDataset:
     return open_steps("mt-mind2web", data=path, **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"indent": 1}, {"ensure_ascii": False}])
 @pytest.mark.parametrize("above", ["", "data"])
 def test_steps_are_those_that_were_written_in_order(
-    tmp_path: Path, listed: list[dict[str, Any]], options: dict[str, Any], above: str
+    tmp_path: Path, listed: list[dict[str, Any]], above: str
 ) -> None:
-    written(tmp_path / above, listed, **options)
+    written(tmp_path / above, listed)
     expected = [
         (one["task_id"], place, turn["annotation_id"], turn["confirmed_task"], index, action)
         for one in listed
@@ -153,16 +150,12 @@ ACTIONS = {"annotation_id": "t", "actions": [{"action_uid": "a"}]}
         ('[{"task_id": "c", "turns": []}]', r"conversation 1 \(c\) has no turns; "),
         ('[{"turns": []}]', "conversation 1 is not a conversation of MT-Mind2Web: .*task_id"),
         ('[{"task_id": "", "turns": [{}]}]', r"conversation 1 is not .*`str` of length >= 1"),
-        ('[{"task_id": "c"}]', "conversation 1 is not a conversation of MT-Mind2Web: .*turns"),
         ('[{"task_id": "c", "turns": {}}]', r"conversation 1 \(c\), 'turns' is not a list"),
         (
             '[{"task_id": "c", "turns": [{"annotation_id": "t"}]}]',
             r"conversation 1 \(c\), turn 1 is not a turn of MT-Mind2Web: .*actions",
         ),
         ('[{"annotation_id": "a", "actions": []}]', "is not a conversation of MT-Mind2Web"),
-        ("[]", "no tasks in"),
-        ("PAR1", "not a JSON file of tasks"),
-        ("version https://git-lfs.github.com/spec/v1", "git lfs pull"),
     ],
 )
 def test_bad_shards_are_refused_with_one_line(tmp_path: Path, text: str, complaint: str) -> None:
@@ -229,25 +222,3 @@ def test_turns_of_equal_bytes_are_found_where_they_are(tmp_path: Path) -> None:
     found = [json.loads(text[span.start : span.start + span.length]) for span in spans]
     assert found == one["turns"]
     assert [span.turn for span in spans] == [0, 1]
-
-
-def test_reading_takes_no_more_memory_than_two_conversations(tmp_path: Path) -> None:
-    """Each of 5 conversations has 16 MB: 8 actions of 2 MB; files are read 4 MB at a time."""
-    large_shard(tmp_path / "test_task_0.json", 5, 4, 2, 2_000_000)
-    script = (
-        "import resource, sys\n"
-        "from pathlib import Path\n"
-        "from harness.benchmarks import open_steps\n"
-        "import harness.benchmarks.conversation.mt_mind2web, msgspec\n"
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "before = peak()\n"
-        "steps = open_steps('mt-mind2web', data=Path(sys.argv[1]))\n"
-        "rows = sum(1 for _ in steps.rows())\n"
-        "print(rows, peak() - before)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    rows, more = map(int, done.stdout.split())
-    assert rows == 40
-    assert more * 1024 < 2 * 16_000_000 + 3 * 4_200_000

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -54,13 +52,6 @@ def test_rows_come_in_file_order_over_groups_and_shards(tmp_path: Path) -> None:
     assert all(dataset.row(r.unit_id) == r for r in rows)
     assert "lacks" not in " ".join(dataset.notices)
     assert any("no file for test_website, test_domain" in notice for notice in dataset.notices)
-
-
-def test_step_numbers_are_numbers_though_stored_as_text(tmp_path: Path) -> None:
-    path = write(tmp_path / "test_task.parquet", task("a", 12))
-    indices = [entry.position for entry in opened(path).entries]
-    assert indices == list(range(12))
-    assert opened(path).row("a_a-10").position == 10
 
 
 def test_a_row_never_tells_what_comes_later(tmp_path: Path) -> None:
@@ -119,36 +110,6 @@ def test_rows_stored_twice_are_read_once_and_told(tmp_path: Path) -> None:
     assert dataset.notices == (
         "duplicate rows were skipped (1 in test_task-00001-of-00002.parquet)",
     )
-
-
-def test_large_row_groups_are_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.benchmarks.index._LARGE_GROUP", 1000)
-    for number in range(2):
-        write(tmp_path / f"test_task-{number:05}-of-00002.parquet", task(f"t{number}", 2))
-    told = [n for n in opened(tmp_path).notices if "1 GB of memory" in n]
-    assert len(told) == 1
-
-
-def test_an_abandoned_iteration_leaves_nothing_behind(tmp_path: Path) -> None:
-    write(tmp_path / "test_task.parquet", task("a", 5), rows_per_group=2)
-    program = (
-        "import sys; from pathlib import Path; from harness.benchmarks import open_steps\n"
-        f"rows = open_steps('multimodal-mind2web', data=Path({str(tmp_path)!r})).rows()\n"
-        "print(next(rows).unit_id, next(rows).unit_id)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, "a_a-0 a_a-1\n"), done.stderr
-
-
-def test_importing_the_package_loads_no_heavy_library() -> None:
-    program = (
-        "import sys, harness.benchmarks\n"
-        "print([m for m in ('pyarrow', 'huggingface_hub', 'datasets', 'lxml') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_the_fingerprint_is_remembered_away_from_the_data(

@@ -87,10 +87,3 @@ def test_a_cache_that_cannot_be_written_is_told_in_one_line(
     with pytest.raises(DataError, match=r"dev\.json\.xz .*set XDG_CACHE_HOME") as raised:
         open_steps("mt-sample", splits=["dev"])
     assert "\n" not in str(raised.value)
-
-
-def test_the_sample_of_conversations_takes_no_path_and_no_foreign_split() -> None:
-    with pytest.raises(DataError, match="mt-mind2web, say"):
-        open_steps("mt-sample", data=Path("x.json"))
-    with pytest.raises(DataError, match="mt-sample has no split 'test_task'"):
-        open_steps("mt-sample", splits=["test_task"])

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import StepDataset, benchmark_of, open_steps
-from harness.benchmarks.snapshot_file import write_snapshot
 from harness.errors import DataError, WithoutEffect
 from harness.settings import read_settings
 from tests.harness.benchmarks._files import picture
@@ -44,7 +43,6 @@ def test_prompts_candidates_and_targets_are_taken_as_stored(tmp_path: Path) -> N
     ]
     assert question.choices[1].text == element(20)
     assert question.pictures == (picture(),)
-    assert question.reply_prefix == "\n\n"
     assert step.detail.screenshot == picture()
     assert step.detail.gold.elements == ("20", "40")
     assert [c.id for c in step.detail.negatives] == ["10", "30"]
@@ -130,10 +128,9 @@ def test_a_picture_that_is_not_in_the_file_is_an_error(tmp_path: Path, url: str)
     ],
 )
 def test_what_the_data_fixes_is_refused(given: dict[str, Any], said: str) -> None:
-    for name in ("mm-mind2web-tilde", "snapshot"):
-        why = f"{said} has no effect on {name}, whose data fixes it; leave it out"
-        with pytest.raises(WithoutEffect, match=re.escape(why)):
-            benchmark_of(read_settings({"benchmark": name, **given}))
+    why = f"{said} has no effect on mm-mind2web-tilde, whose data fixes it; leave it out"
+    with pytest.raises(WithoutEffect, match=re.escape(why)):
+        benchmark_of(read_settings({"benchmark": "mm-mind2web-tilde", **given}))
     benchmark_of(read_settings({"benchmark": "multimodal-mind2web", **given}))
 
 
@@ -146,28 +143,4 @@ def test_what_the_data_fixes_is_refused(given: dict[str, Any], said: str) -> Non
     ],
 )
 def test_how_answers_to_stored_questions_are_read_and_scored_is_free(given: dict[str, Any]) -> None:
-    for name in ("mm-mind2web-tilde", "snapshot"):
-        benchmark_of(read_settings({"benchmark": name, **given}))
-
-
-def test_how_a_snapshot_was_made_is_known_before_it_is_opened(tmp_path: Path) -> None:
-    own, theirs = tmp_path / "own.parquet", write(tmp_path / "theirs.parquet", [stored()])
-    made = {"benchmark_option": {"distractors": 4}, "protocol_option": {"none": "first"}}
-    write_snapshot(own, [], {"seed": 3, **made})
-
-    def known(name: str, data: Path | str) -> tuple[int, dict[str, Any]]:
-        found = benchmark_of(read_settings({"benchmark": name, "data": data}))
-        return found.options.distractors, dict(found.fixed)
-
-    fixed = {"seed": 3, "protocol_option": (("none", "first"),)}
-    assert known("snapshot", own) == (4, fixed)
-    assert known("snapshot", theirs) == known("mm-mind2web-tilde", theirs) == (20, {})
-    assert known("multimodal-mind2web", theirs) == (20, {})
-    assert known("snapshot", "nowhere") == (20, {}), "it is missed when it is opened"
-
-
-def test_a_snapshot_of_another_version_is_to_be_written_again(tmp_path: Path) -> None:
-    write_snapshot(tmp_path / "old.parquet", [], {"seed": 3, "distractors": 4})
-    settings = read_settings({"benchmark": "snapshot", "data": tmp_path / "old.parquet"})
-    with pytest.raises(DataError, match="another version: write them again"):
-        benchmark_of(settings)
+    benchmark_of(read_settings({"benchmark": "mm-mind2web-tilde", **given}))

@@ -74,13 +74,6 @@ def test_html_becomes_a_page_that_keeps_elements_texts_and_names(tmp_path: Path)
     assert not any(word in row.detail.html for word in ("script", "onload", "style", "Shop"))
 
 
-def test_a_page_of_mind2web_stays_as_it_is(tmp_path: Path) -> None:
-    cleaned = '<html backend_node_id="1"><text backend_node_id="2">Hello</text></html>'
-    record = step(html=cleaned, positives=["1"])
-    (row,) = open_steps("steps", data=lines(tmp_path / "a.jsonl", record)).rows()
-    assert row.detail.html == cleaned
-
-
 def test_steps_of_a_task_count_in_file_order_and_tell_later_ones_what_was_done(
     tmp_path: Path,
 ) -> None:
@@ -165,13 +158,6 @@ def test_a_screenshot_is_a_file_a_data_url_or_bytes(tmp_path: Path) -> None:
         ("CLICK", ""),
         ("TYPE", "x"),
     ]
-
-
-def test_html_may_lie_in_a_file_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "pages").mkdir()
-    (tmp_path / "pages" / "1.html").write_text(PAGE, encoding="utf-8")
-    (row,) = opened(lines(tmp_path / "s.jsonl", step(html="pages/1.html"))).rows()
-    assert "Search" in row.detail.html
 
 
 SCHEMA = """

@@ -151,8 +151,8 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         "give --repeats or --shuffles",
     ),
     "stored questions in another way": (
-        ("--model", "oracle", "-b", "snapshot", "--data", "x", "--protocol", "classify"),
-        "snapshot stores its questions, in two rounds: 'classify' asks in another way",
+        ("--model", "oracle", "-b", "mm-mind2web-tilde", "--data", "x", "--protocol", "classify"),
+        "mm-mind2web-tilde stores its questions, in two rounds: 'classify' asks in another way",
     ),
     "pictures of a benchmark without": (
         ("--model", "oracle", "-b", "mind2web", "--data", "nope"),
@@ -187,7 +187,6 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "missing script": (("--model", "scripted:nope.jsonl", *SAMPLE), "no such file: nope.jsonl"),
     "missing prices": ((*ORACLE, "--prices", "nope.toml"), "nope.toml"),
     "missing data": (("--model", "oracle", "--data", "nope.parquet"), "nope.parquet"),
-    "snapshot of nothing": (("--model", "oracle", "-b", "snapshot"), "needs --data"),
     "limit for a policy": ((*ORACLE, "--max-cost", "1"), "no effect on a policy"),
     "address for a policy": ((*ORACLE, "--base-url", "http://x/v1"), "--base-url"),
     "score nothing": (("score",), "give one of them"),
@@ -202,7 +201,6 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "merge nothing": (("merge", "--out", "merged"), "RUNS"),
     "show nothing": (("show", *DEV), "STEP"),
     "show no step": (("show", "nope", *DEV), "no step 'nope'"),
-    "snapshot to nowhere": (("data", "snapshot", *DEV), "--out"),
 }
 
 
@@ -240,7 +238,7 @@ def test_an_empty_file_is_refused(place: Path) -> None:
 
 def test_a_file_of_other_columns_is_no_snapshot(place: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), place / "other.parquet")
-    called = call("--model", "oracle", "-b", "snapshot", "--data", "other.parquet")
+    called = call("--model", "oracle", "-b", "mm-mind2web-tilde", "--data", "other.parquet")
     assert (called.code, "other.parquet" in called.complaint) == (2, True)
 
 

@@ -29,7 +29,7 @@ from tests.servers import WireServer, error
 
 HEAVY = ("torch", "transformers", "datasets", "openai", "anthropic", "google.genai", "pandas")
 COMMANDS = (
-    *("run", "show", "score", "merge", "data check", "data snapshot"),
+    *("run", "show", "score", "merge", "data check"),
     *("rankers rank", "rankers recall", "rankers train", "rankers convert"),
 )
 IN_GROUPS = ("data record", "environments play", "environments check")
@@ -38,7 +38,7 @@ LISTS = {
         *("openai", "anthropic", "google", "scripted", "hf", "qwen-vl", "seeclick"),
         *("random", "always-click", "oracle", "lexical"),
     ),
-    "benchmarks": ("multimodal-mind2web", "mm-mind2web-tilde", "snapshot", "sample"),
+    "benchmarks": ("multimodal-mind2web", "mm-mind2web-tilde", "sample"),
     "protocols": ("seeact-two-rounds",),
 }
 
@@ -106,7 +106,6 @@ def test_the_help_has_a_line_for_each_of_twenty_commands() -> None:
     [
         ("play --model lexical", "environments play"),
         ("check webarena", "environments check"),
-        ("snapshot --out a.parquet", "data snapshot"),
         ("record https://shop.invalid --out a", "data record"),
         ("policies", "models"),
         ("trackers", "run --help-all"),

@@ -52,9 +52,6 @@ def test_a_run_has_a_folder_that_is_named_after_its_settings(place: Path) -> Non
 def test_names_with_a_colon_name_files_as_any_others(place: Path) -> None:
     assert call("--model", "lexical", *ONE_TASK, "--out", "vllm:Qwen/run").code == 0
     assert (place / "vllm:Qwen" / "run" / "summary.json").exists()
-    assert call("data", "snapshot", *ONE_TASK, "--out", "data:k20.parquet").code == 0
-    again = call("--model", "lexical", "-b", "snapshot", "--data", "data:k20.parquet", "--out", "b")
-    assert again.code == 0, again.err
 
 
 def test_more_than_a_hundred_calls_that_cost_money_need_a_word(place: Path) -> None:
@@ -175,10 +172,6 @@ def test_pictures_that_show_the_answer_are_flagged_wherever_the_numbers_stand() 
     assert "warning: " in called.err
     assert summary("a")["oracle_pictures"] is True
     assert flag in call("score", "a").out
-    assert call("data", "snapshot", *line[2:], "--out", "s.parquet").code == 0
-    stored = ("--model", "lexical", "-b", "snapshot", "--data", "s.parquet")
-    assert flag in call(*stored, "--out", "b").out
-    assert summary("b")["oracle_pictures"] is True
     plain = call("--model", "lexical", *ONE_TASK, "--out", "c")
     assert flag not in plain.out
     assert summary("c")["oracle_pictures"] is False

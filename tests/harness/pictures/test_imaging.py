@@ -187,11 +187,6 @@ def test_a_recipe_of_another_page_is_refused() -> None:
         pixels(encoded_page(height=900, kind="PNG"), drafted)
 
 
-def test_the_default_policy_of_seeact_keeps_every_pixel_of_a_short_page() -> None:
-    data = encoded_page(height=900, kind="PNG")
-    assert pixels(data, recipe_for(data, SEEACT)).tobytes() == decoded(data).tobytes()
-
-
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
 @pytest.mark.parametrize("orientation", [*range(10), 300])
 @pytest.mark.parametrize("scale", [1, 2])

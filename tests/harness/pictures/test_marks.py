@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from itertools import combinations
 
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from harness.page import Box
-from harness.pictures import PicturePolicy, PictureStore, Recipe, plan, read_size
+from harness.pictures import PicturePolicy, Recipe, plan, read_size
 from harness.pictures import imaging as work
 from harness.pictures import recipe as recipes
 from harness.pictures.marks import Area, place, tag_width
@@ -162,21 +161,6 @@ def test_letters_keep_their_size_on_a_shrunk_page() -> None:
     left, top, right, bottom = tag_area(recipe.marks[0])
     assert (right - left, bottom - top) == (22, 20)
     assert image.getpixel((left + 1, top + 1)) == (0, 0, 0)
-
-
-def test_a_worker_draws_the_same_marks() -> None:
-    data = encoded_page()
-    (picture,) = plan(
-        PicturePolicy("full"), read_size(data), letters=[("AB", Box(20, 50, 100, 40))]
-    )
-    recipe = Recipe.parse(picture.recipe)
-
-    async def drawn() -> bytes:
-        async with PictureStore(1) as store:
-            store.add(picture.digest, data)
-            return (await store.encoded(picture)).data
-
-    assert asyncio.run(drawn()) == work.prepare(data, recipe)[0]
 
 
 def test_the_program_and_the_plan_agree_on_the_size_of_a_tag() -> None:

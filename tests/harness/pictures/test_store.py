@@ -103,14 +103,6 @@ def test_pictures_prepared_ahead_lie_ready() -> None:
     run(work())
 
 
-def test_the_code_of_processes_is_loaded_with_the_first_picture() -> None:
-    code = (
-        "import sys; from harness.pictures import PictureStore; PictureStore(2).close(); "
-        "sys.exit('adapters.processes' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 def test_no_process_starts_before_a_picture_is_needed_and_none_outlives_the_store() -> None:
     async def work() -> None:
         store = PictureStore(2)
@@ -126,16 +118,6 @@ def test_no_process_starts_before_a_picture_is_needed_and_none_outlives_the_stor
             await store.encoded(picture)
 
     run(work())
-
-
-def test_a_worker_imports_little() -> None:
-    program = str(Path(imaging.__file__))
-    code = (
-        "import sys, runpy; "
-        f"runpy.run_path({program!r}, run_name='work'); "
-        "sys.exit(any(m in sys.modules for m in ('numpy','pandas','lxml','harness','adapters')))"
-    )
-    assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0
 
 
 def test_a_killed_worker_is_replaced_and_the_picture_prepared() -> None:

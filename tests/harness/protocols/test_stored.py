@@ -22,7 +22,6 @@ STORED = StoredQuestion(
     ),
     second=({"role": "user", "content": [{"type": "text", "text": "A. Home\nB. Away"}]},),
     choices=LISTED,
-    reply_prefix="\n\n",
 )
 
 

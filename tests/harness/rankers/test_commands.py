@@ -130,7 +130,7 @@ def test_a_pickle_with_code_is_refused_with_its_class_named(tmp_path: Path) -> N
             ("rankers", "train", *DEV, "-o", "t", "--base-model", "x,colour=red"),
             "unknown field `colour`",
         ),
-        (("rankers", "train", "-b", "snapshot", "-o", "t"), "no split for training"),
+        (("rankers", "train", "-b", "mm-mind2web-tilde", "-o", "t"), "no split for training"),
         (("rankers", "rank", *DEV, "-o", ".", "--overwrite"), "is a folder"),
     ],
 )

@@ -17,9 +17,10 @@ from harness.runs import open_run
 from tests.extensions import test_judge as judging
 from tests.extensions.made_up import known
 from tests.harness.benchmarks import _autowebbench as prompts
+from tests.harness.benchmarks import _snapshots
 from tests.harness.benchmarks.question.test_own import png
 from tests.harness.benchmarks.question.test_turns import TALK
-from tests.harness.commands.tool import call, isolate
+from tests.harness.commands.tool import isolate
 from tests.reports.kinds.episode.worlds import forms
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import page
@@ -69,12 +70,8 @@ def answer(request: Any) -> str:
 
 
 def stored(out: Path) -> Path:
-    data = str(out.with_name("stored.parquet"))
-    assert (
-        call("data", "snapshot", "-b", "sample", "--split", "dev", "--limit", "1", "-o", data).code
-        == 0
-    )
-    return evaluated("lexical", "snapshot", data=data)(out)
+    data = _snapshots.write(out.with_name("stored.parquet"), [_snapshots.stored()])
+    return evaluated("lexical", "mm-mind2web-tilde", data=str(data))(out)
 
 
 def prompted(out: Path) -> Path:

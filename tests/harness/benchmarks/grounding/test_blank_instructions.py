@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.harness.benchmarks.grounding import _files as files
-from tests.harness.benchmarks.grounding.test_own import SCHEMA, folder
 from tests.harness.commands.tool import call, isolate
 
 BLANK = "9bQOfLzvdu-0"
@@ -71,23 +70,3 @@ def test_more_blank_items_are_not_asked_about_but_scored(tmp_path: Path) -> None
     Path("p.jsonl").write_text("\n".join(map(json.dumps, said)), "utf-8")
     scored = call("score", "--predictions", "p.jsonl", *on_set)
     assert scored.code == 0 and "2 predictions for 564 items" in scored.out
-
-
-def test_one_s_own_items_without_an_instruction_can_be_scored_only(tmp_path: Path) -> None:
-    data = folder(
-        tmp_path / "own",
-        SCHEMA,
-        {
-            "id": "pay",
-            "instruction": " ",
-            "box": [10, 10, 20, 20],
-            "labels": {"kind": "button", "shop": "north"},
-        },
-    )
-    on_set = ("--benchmark", "grounding-items", "--data", data)
-    assert (
-        "1 item of grounding-items (the first is pay)"
-        in call("run", "-m", "centre", *on_set).complaint
-    )
-    Path("p.jsonl").write_text(json.dumps({"item": "pay", "point": [12, 12]}), "utf-8")
-    assert call("score", "--predictions", "p.jsonl", *on_set).code == 0

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from harness.benchmarks.grounding.sets import (
     CONVENTIONS,
     Convention,
-    as_shares,
     findings,
     points_of,
     target_of,
@@ -98,9 +97,3 @@ def test_nothing_is_unusual_about_what_is_absent_and_polygons_may_leave_the_pict
     assert not list(findings(Target("absent"), (200, 100)))
     outside = Target("polygon", (10, 10, 300, 20, 50, 60))
     assert [*findings(outside, (200, 100))] == ["outside"]
-
-
-def test_pixels_are_told_from_shares_only_where_every_box_lies_within_one_pixel() -> None:
-    assert as_shares([(0.1, 0.2, 0.3, 0.4), (0, 0, 1, 1)])
-    assert not as_shares([(0.1, 0.2, 0.3, 0.4), (0, 0, 1, 20)])
-    assert not as_shares([])

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness.benchmarks.grounding.screenspot import V2, WEBCLICK
-from harness.benchmarks.grounding.systems import MMBENCH_GUI
 from tests.harness.benchmarks._hub import REVISION, Hub, serving
 from tests.harness.benchmarks.grounding import _files as files
 from tests.programs import completed
@@ -74,12 +72,3 @@ def test_the_zip_file_of_screenspot_v2_is_read_where_the_hub_put_it(tmp_path: Pa
         hub.asked.clear()
         assert run(tmp_path, hub, "screenspot-v2", REVISION, shown=3) == found
         assert hub.asked == [], "a commit that is known and whole in the cache"
-
-
-def test_a_commit_that_the_hub_does_not_have_is_one_line(tmp_path: Path) -> None:
-    with serving(tmp_path) as hub:
-        hub.status, hub.error_code = 404, "RevisionNotFound"
-        for whole in (WEBCLICK, MMBENCH_GUI, V2):
-            assert whole.revision is not None
-            found = run(tmp_path, hub, whole.name, whole.revision)
-            assert found["error"] == f"{whole.repo} on the hub has no revision {whole.revision}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,14 +83,10 @@ def test_a_zip_file_with_different_pictures_of_one_name_is_refused(tmp_path: Pat
     ("schema", "item", "message"),
     [
         ('name = "x"', {}, "grounding.toml: Object missing required field `box`; box is one of"),
-        ('name = "x"\nbox = "xyxy"', {}, "grounding.toml: Invalid enum value 'xyxy'"),
         ('name = "x"\nbox = ', {}, "grounding.toml is not valid TOML: "),
-        (f"{SCHEMA}size = 3", {}, "grounding.toml: Object contains unknown field `size`"),
         (SCHEMA, {"labels": {"shop": "n"}}, "items.jsonl, line 1: a has no label 'kind'"),
-        (SCHEMA, {"labels": {"kind": "n"}}, "items.jsonl, line 1: a has no label 'shop'"),
         (SCHEMA, {"absent": True}, "items.jsonl, line 1: a needs one of box, polygon and absent"),
         (SCHEMA, {"box": None}, "items.jsonl, line 1: a needs one of box, polygon and absent"),
-        (SCHEMA, {"box": [1, 2, 3]}, "items.jsonl, line 1: "),
         (SCHEMA, {"box": None, "polygon": [1, 2, 3, 4]}, "line 1: a polygon has three corners"),
         (SCHEMA, {"box": [1, 2, 300, 4]}, "1 item outside the picture by more than 2 px (a: "),
         (SCHEMA, {"image": "other.png"}, "has no picture other.png (looked for in ., images, "),
@@ -102,13 +97,7 @@ def test_a_zip_file_with_different_pictures_of_one_name_is_refused(tmp_path: Pat
             {},
             "the group status is named as a column",
         ),
-        (
-            'name = "x"\nbox = "xyxy-px"\ngroups = ["hit"]',
-            {},
-            "the group hit is named as a column",
-        ),
         (SCHEMA, {"image": "a\0.png"}, "'a\\x00.png' is not a picture name within a folder"),
-        (SCHEMA, {"box": None, "polygon": [5, 5, 5, 5, 5, 5]}, "1 item without area (a: polygon"),
         (SCHEMA, {"box": None, "polygon": [1, 1, 5, 5, 9, 9]}, "1 item without area (a: polygon"),
         (SCHEMA, {"box": None, "polygon": [0.1, 0, 1, 0, 1, 0.5]}, "every box lies within 0 to 1"),
     ],
@@ -157,13 +146,6 @@ def test_groups_and_clusters_of_the_schema_reach_the_results(
     assert "Present" in told and "1 of 1 declined" in told
     report = call("report", "r", "--by", "kind")
     assert report.code == 0 and "button" in report.out
-
-
-def test_the_same_items_in_another_folder_are_the_same_data(tmp_path: Path) -> None:
-    one, other = (GroundingItems().open(data=folder(tmp_path / name)) for name in "ab")
-    assert one.fingerprint == other.fingerprint
-    renamed = replace(GroundingItems(), name="other").open(data=tmp_path / "a")
-    assert renamed.digest != one.digest
 
 
 def test_the_example_of_the_documentation_is_a_set(tmp_path: Path) -> None:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
-from lxml import etree
 
 import harness
 from harness.benchmarks import Items, benchmark, open_benchmark
 from harness.errors import DataError
-from harness.pictures import read_size
-from harness.runs import Unit
-from harness.sample import files
-from parsers.question import QuestionDetail
 from tests import numbers
 from tests.harness.commands.tool import call, isolate
 
@@ -39,20 +31,6 @@ def sample(split: str) -> Items:
     opened = open_benchmark(NAME, splits=[split])
     assert isinstance(opened, Items)
     return opened
-
-
-@cache
-def pages(split: str) -> dict[str, list[str]]:
-    """The texts of the pages of the files, by site."""
-    found: dict[str, list[str]] = {}
-    for row in pq.read_table(files()[split], columns=["website", "cleaned_html"]).to_pylist():
-        text = " ".join("".join(etree.fromstring(row["cleaned_html"]).itertext()).split())
-        found.setdefault(row["website"], []).append(text)
-    return found
-
-
-def of(split: str, *tasks: str) -> Sequence[Unit[QuestionDetail]]:
-    return [unit for unit in sample(split).entries if unit.labels["task"] in tasks]
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -77,44 +55,6 @@ def test_dev_and_test_share_no_site_and_have_the_declared_sizes() -> None:
         )
         assert Counter(unit.labels["task"] for unit in units).keys() == TASKS
     assert sum(len(sample(split).entries) for split in SPLITS) >= 120
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_right_answers_stand_on_pages_of_the_site(split: str) -> None:
-    for unit in of(split, "heading", "element", "short"):
-        (answer,) = unit.detail.gold.answers
-        assert any(answer in text for text in pages(split)[unit.labels["website"]]), unit.unit_id
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_boxes_lie_in_the_picture_of_one_size(split: str) -> None:
-    for unit in sample(split).entries:
-        (picture,) = sample(split).pictures(unit)
-        size = read_size(picture)
-        assert (size.width, size.height) == (1280, 720)
-        for box in re.findall(r"\[([\d., ]+)\]", " ".join((unit.detail.asked.prompt,))):
-            left, top, right, bottom = map(float, box.split(","))
-            assert 0 <= left < right <= 1 and 0 <= top < bottom <= 1
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_what_cannot_be_answered_is_on_another_page_only(split: str) -> None:
-    assert len(of(split, "unanswerable")) >= 5
-    for unit in of(split, "unanswerable"):
-        gold = unit.detail.gold
-        assert gold.unanswerable and not gold.answers
-        label = re.findall("“(.*?)”", unit.detail.asked.question)[0]
-        texts = pages(split)[unit.labels["website"]]
-        assert any(label in text for text in texts) and not all(label in text for text in texts)
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_no_letter_is_right_more_often_than_others_by_much(split: str) -> None:
-    for task in ("next-page", "which-box"):
-        units = of(split, task)
-        assert all(len(set(unit.detail.asked.options)) == 4 for unit in units)
-        letters = Counter(unit.detail.gold.answers[0] for unit in units)
-        assert max(letters.values()) <= len(units) * 0.36
 
 
 def test_the_oracle_is_right_and_chance_is_a_quarter_of_two_in_six_tasks(

@@ -10,7 +10,6 @@ import pytest
 
 import harness
 from harness.benchmarks import open_benchmark
-from parsers.screen.families import FAMILIES
 from tests.harness.commands.tool import at, call, isolate
 from tests.servers import Answer, Ask, WireServer
 
@@ -82,11 +81,3 @@ def test_another_run_speaks_for_itself() -> None:
     said = [one["content"] for one in steps[-1] if one["role"] == "assistant"]
     assert said == [REPLY.format(number=place + 1) for place in range(len(steps) - 1)]
     assert harness.open_run("own").manifest.config["history_from_sha256"]
-
-
-def test_what_families_were_trained_to_see_is_declared() -> None:
-    declared = {name: family.history for name, family in FAMILIES.items()}
-    assert declared["ui-tars"] == declared["gui-owl-1.5"] == "turns:5"
-    assert declared["mai-ui"] == "turns:3"
-    assert declared["agentcpm-gui"] == "none"
-    assert declared["seeclick"] == declared["showui"] == "4"

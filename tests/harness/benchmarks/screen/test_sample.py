@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,7 +14,6 @@ import pytest
 from benchmarks.sample.screens import differences, episodes, lines, record, write
 from harness.benchmarks import benchmark
 from harness.benchmarks.opening import as_oracle
-from harness.benchmarks.screen.benchmark import PRECISION, expected, points_needed
 from harness.benchmarks.screen.own import SAMPLE
 from harness.benchmarks.screen.protocol import ScreenAgent
 from harness.live.chromium import chromium
@@ -23,7 +21,6 @@ from harness.pictures import PicturePolicy, plan, read_size
 from harness.runs import Unit, open_run
 from harness.sample import SCREENS
 from parsers.actions import Action
-from parsers.records import Prediction
 from parsers.screen import SCREEN, ScreenDetail, text_of
 from parsers.screen.rules import RULES, verdicts
 from tests.harness.commands.tool import call, isolate
@@ -57,33 +54,6 @@ def test_it_has_both_splits_and_all_that_a_phone_is_asked_for() -> None:
     assert all(unit.detail.asked.instruction for unit in opened.entries)
     assert sum(file.stat().st_size for file in SCREENS.iterdir()) < 4_000_000
     assert len(SAMPLE.open().entries) == 49
-
-
-def test_apps_are_in_one_split_but_for_the_home_screen() -> None:
-    opened = SAMPLE.open(splits=["dev", "test"])
-    apps = {(unit.labels["app"], unit.split) for unit in opened.entries}
-    assert apps == {
-        *(("Fernhollow", "dev"), ("Lanternhall", "test")),
-        *(("Home", "dev"), ("Home", "test")),
-    }
-
-
-def test_chance_is_the_share_of_the_screen_that_the_target_takes(
-    steps: list[Unit[ScreenDetail]],
-) -> None:
-    def area(unit: Unit[ScreenDetail]) -> float:
-        gold = unit.detail.gold
-        if all(action.name != "click" for action in gold.actions):
-            return 0.0
-        return min((box[2] - box[0]) * (box[3] - box[1]) for box in gold.all_boxes)
-
-    def score(said: Prediction, detail: ScreenDetail) -> Any:
-        return SAMPLE.score(said, detail)
-
-    exact = sum(map(area, steps)) / (PHONE[0] * PHONE[1]) / len(steps)
-    for drawn, off in ((points_needed(len(steps)), 2 * PRECISION), (512, 0.0004)):
-        found = [expected(unit, score, drawn)["strict"] or 0.0 for unit in steps]
-        assert sum(found) / len(steps) == pytest.approx(exact, abs=off)
 
 
 def _spelled(family: str) -> Said:
@@ -171,19 +141,6 @@ def test_an_episode_recorded_again_equals_the_shipped_one(tmp_path: Path) -> Non
     assert differences(shipped, [line for line, _ in again])[0] == []
     write(again, tmp_path)
     assert [line["step"] for line in lines(tmp_path)] == [0, 1, 2]
-
-
-def test_another_recording_is_told_from_moved_places() -> None:
-    shipped = lines()
-    other = copy.deepcopy(shipped)
-    other[1]["boxes"][0][0] += 1
-    other[1]["action"]["at"][0] += 1
-    assert differences(shipped, other) == ([], 1)
-    other[2]["instruction"] = "Something else"
-    assert differences(shipped, other[:-1]) == (
-        ["steps: 85 shipped, 84 rebuilt, or their order", "moth-season-seats-2.jpg: instruction"],
-        2,
-    )
 
 
 def test_a_user_chooses_the_rule_of_the_headline(

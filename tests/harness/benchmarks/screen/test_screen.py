@@ -221,22 +221,6 @@ def test_own_steps_are_judged_by_rules_that_their_columns_allow(tmp_path: Path) 
     assert other.entries[1].detail.gold.action.arguments == {"direction": "up"}
 
 
-def test_own_steps_are_found_in_the_folder_below_as_other_data_are(tmp_path: Path) -> None:
-    alone = OwnSteps().open(data=mine(tmp_path / "a"))
-    assert OwnSteps().holds(tmp_path) and not OwnSteps().holds(tmp_path / "a" / "images")
-    assert OwnSteps().open(data=tmp_path).digest == alone.digest
-    mine(tmp_path / "b")
-    with pytest.raises(DataError, match=r"has a screen.toml in several folders \(a, b\): give one"):
-        OwnSteps().open(data=tmp_path)
-
-
-def test_the_name_of_a_picture_may_have_blanks(tmp_path: Path) -> None:
-    place = mine(tmp_path, {"action": {"type": "wait"}, "image": "first shot.png"})
-    write(place / "images" / "first shot.png", png())
-    opened = OwnSteps().open(data=place)
-    assert opened.pictures(opened.entries[0]) == (png(),)
-
-
 @pytest.mark.parametrize(
     ("step", "schema", "said"),
     [

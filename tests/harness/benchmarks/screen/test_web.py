@@ -120,10 +120,6 @@ def test_a_pointing_model_taps_where_it_points(
             ("--protocol", "seeact-two-rounds", "--protocol-option", "none=first"),
             "unknown key 'none' ('seeact-two-rounds' where it answers ScreenView has ",
         ),
-        (
-            ("--protocol", "seeact-two-rounds", "--protocol-option", "form=bnid"),
-            "('seeact-two-rounds' where it answers ScreenView has ",
-        ),
     ],
 )
 def test_what_needs_elements_is_refused(
