@@ -9,19 +9,17 @@
 
 A `Page` is parsed once and can be asked about any number of candidate sets; `decode_candidates`
 reads the candidate columns of a row. The rules are those of MindAct (Deng et al. 2023, "Mind2Web"),
-which SeeAct adopted, and for `refined` and `segment` those of AutoWebGLM (Lai et al. 2024). Errors
-are `PageError`, `UnknownNode` and `TextNodeCandidate`, all `ValueError`s.
+which SeeAct adopted, and for `refined` and `segment` those of AutoWebGLM (Lai et al. 2024).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from harness.page._candidates import Candidate, decode_candidates
-from harness.page._prune import MINDACT, SEGMENT, Pruning, Surroundings, collected, outline
-from harness.page._render import Brackets, RankingText, Wording, ranking_text, render
+from harness.page._prune import AUTOWEBGLM, SEGMENT, Outline, Pruning, collected, outline
+from harness.page._render import Brackets, RankingText, ranking_text, render
 from harness.page._tree import (
     BASIC_ATTRIBUTES,
     MIND2WEB_ATTRIBUTES,
@@ -33,9 +31,7 @@ from harness.page._tree import (
     NodeFacts,
     PageNode,
     Style,
-    TextNodeCandidate,
     Tree,
-    UnknownNode,
     ancestors,
     facts_of,
     is_text,
@@ -52,7 +48,6 @@ __all__ = [
     "MIND2WEB_ATTRIBUTES",
     "MINIWOB_ATTRIBUTES",
     "NODE_ID",
-    "SEGMENT",
     "WEBARENA_ATTRIBUTES",
     "Attributes",
     "Box",
@@ -65,45 +60,40 @@ __all__ = [
     "PageNode",
     "Pruning",
     "RankingText",
-    "Snippet",
     "Style",
-    "TextNodeCandidate",
-    "UnknownNode",
     "decode_candidates",
 ]
 
 _CHOICE_WORDS = 10
-_USUAL = Pruning()
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceText:
+class ChoiceText(NamedTuple):
     """The id of a candidate and its text in the list of choices."""
 
     id: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Snippet:
+class _Snippet(NamedTuple):
     """A page pruned to some candidates, as text, with the texts of the candidates."""
 
     text: str
-    choices: tuple[ChoiceText, ...]
+    choices: list[ChoiceText]
 
 
 class Page:
     """The DOM of a page before an action; parse it once and ask about any number of candidates.
 
-    Ids are those of the data (`backend_node_id`). Methods raise `UnknownNode` for an id that is not
-    on the page. Except for caches, a page never changes.
+    Ids are those of the data (`backend_node_id`). Methods raise `ValueError` for an id that is not
+    on the page, or of a text node where only elements can be asked for. Except for caches, a page
+    never changes.
     """
 
     __slots__ = ("_tree", "_wording")
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._wording = Wording()
+        self._wording: dict[Element, str] = {}
 
     @classmethod
     def parse(cls, cleaned_html: str) -> Self:
@@ -117,14 +107,8 @@ class Page:
     def __contains__(self, node_id: object) -> bool:
         return node_id in self._tree.places
 
-    def choices(
-        self,
-        ids: Iterable[str],
-        *,
-        brackets: Brackets = "angle",
-        words: int = _CHOICE_WORDS,
-    ) -> list[ChoiceText]:
-        """Write candidates as MindAct lists them.
+    def choices(self, ids: Iterable[str], *, brackets: Brackets = "angle") -> list[ChoiceText]:
+        """Write candidates as MindAct lists them, in document order, in at most ten words.
 
         A text is the beginning of how the candidate is rendered in the page pruned to all of the
         candidates, so it depends on which candidates are listed together.
@@ -132,71 +116,35 @@ class Page:
         Args:
             ids: candidates in any order; duplicates are ignored.
             brackets: "angle" for prompted models, "round" for models fine-tuned on that form.
-            words: longest text in blank-separated words, including brackets.
-
-        Returns:
-            A text per candidate, in document order.
-
-        Raises:
-            UnknownNode: the page has no such id.
-            TextNodeCandidate: the id belongs to a text node.
         """
         candidates = self._candidates(ids)
-        inner = outline(candidates, MINDACT, self._tree.place)
+        return self._texts(candidates, outline(self._tree, candidates, whole=False), brackets)
+
+    def snippet(self, ids: Iterable[str], *, brackets: Brackets = "angle") -> _Snippet:
+        """Prune the whole page to the candidates, and write it and their texts; see `choices`."""
+        candidates = self._candidates(ids)
+        inner = outline(self._tree, candidates, whole=True)
+        numbers = {node: number for number, node in enumerate(candidates)}
+        text = render(self._tree.root, inner, numbers, self._wording, brackets)
+        return _Snippet(text, self._texts(candidates, inner, brackets))
+
+    def _texts(
+        self, candidates: Sequence[Element], inner: Outline, brackets: Brackets
+    ) -> list[ChoiceText]:
         numbers = {node: number for number, node in enumerate(candidates)}
         return [
             ChoiceText(
                 node.get(NODE_ID, ""),
-                render(node, inner, numbers, self._wording, brackets, words),
+                render(node, inner, numbers, self._wording, brackets, _CHOICE_WORDS),
             )
             for node in candidates
         ]
-
-    def snippet(
-        self,
-        ids: Sequence[str],
-        *,
-        brackets: Brackets = "angle",
-        words: int = _CHOICE_WORDS,
-        max_depth: int = MINDACT.depth,
-        max_children: int = MINDACT.children,
-        max_sibling: int = MINDACT.siblings,
-    ) -> _Snippet:
-        """Prune the whole page to the candidates, and write it and their texts.
-
-        Args:
-            ids: candidates in any order; duplicates are ignored.
-            brackets: see `choices`.
-            words: see `choices`.
-            max_depth: descendants are kept down to this many levels plus one.
-            max_children: most descendants kept per candidate, including text nodes.
-            max_sibling: siblings are kept up to this many places away.
-
-        Raises:
-            UnknownNode: the page has no such id.
-            TextNodeCandidate: the id belongs to a text node.
-        """
-        candidates = self._candidates(ids)
-        root = self._tree.root
-        limits = Surroundings(max_depth, max_children, max_sibling)
-        inner = outline(candidates, limits, self._tree.place, root)
-        numbers = {node: number for number, node in enumerate(candidates)}
-        return _Snippet(
-            render(root, inner, numbers, self._wording, brackets),
-            tuple(
-                ChoiceText(
-                    node.get(NODE_ID, ""),
-                    render(node, inner, numbers, self._wording, brackets, words),
-                )
-                for node in candidates
-            ),
-        )
 
     def refined(
         self,
         ids: Mapping[str, str],
         *,
-        pruning: Pruning | None = _USUAL,
+        pruning: Pruning | None = AUTOWEBGLM,
         attributes: Attributes = MIND2WEB_ATTRIBUTES,
         style: Style = "refine",
     ) -> str:
@@ -208,15 +156,11 @@ class Page:
             attributes: attributes whose values are shown.
             style: `refine`, `<a[A]| value; text child >`, `xml`, `<a id="A">text child </a>`, or
                 `axtree`, a line `[A] link 'text'` for each, which shows no other attributes.
-
-        Raises:
-            UnknownNode: the page has no such element.
-            TextNodeCandidate: an id belongs to a text node.
         """
-        shown = self._shown(ids)
-        kept = None if pruning is None else collected(shown, pruning)
         from harness.page._refine import axtree, refine
 
+        shown = self._shown(ids)
+        kept = None if pruning is None else collected(shown, pruning)
         if style == "axtree":
             return axtree(self._tree.nodes, kept, shown)
         return refine(self._tree.nodes, kept, shown, attributes, style)
@@ -226,20 +170,16 @@ class Page:
         node_id: str,
         ids: Mapping[str, str],
         *,
-        pruning: Pruning = SEGMENT,
         attributes: Attributes = MIND2WEB_ATTRIBUTES,
-        style: Style = "refine",
     ) -> str:
         """Write an element with its nearest surroundings, for the line of an action done to it.
 
-        `ids` are those of the page it was acted upon. Raises as `refined` does.
+        `ids` are those of the page it was acted upon.
         """
-        (node,) = self._candidates([node_id])
-        shown = self._shown(ids)
-        kept = collected([node], pruning)
         from harness.page._refine import refine
 
-        return refine(self._tree.nodes, kept, shown, attributes, style)
+        kept = collected(self._candidates([node_id]), SEGMENT)
+        return refine(self._tree.nodes, kept, self._shown(ids), attributes, "refine")
 
     def compact(
         self, node_id: str, *, max_tokens: int | None = 400, count: Callable[[str], int]
@@ -260,11 +200,7 @@ class Page:
 
     def in_order(self, ids: Iterable[str]) -> list[str]:
         """Return the ids in document order, without duplicates."""
-        places = self._tree.places
-        try:
-            return sorted(dict.fromkeys(ids), key=places.__getitem__)
-        except KeyError as error:
-            raise UnknownNode(str(error.args[0])) from error
+        return sorted(dict.fromkeys(ids), key=self._place)
 
     def text_of(self, node_id: str, max_words: int = 50) -> str:
         """Return the first words of the text inside a node, single-spaced, in their own case."""
@@ -281,17 +217,10 @@ class Page:
         """Return all nodes in document order, including text nodes."""
         return nodes_of(self._tree)
 
-    def ranking_text(
-        self, node_id: str, *, ancestor_words: int = 50, target_words: int = 100
-    ) -> RankingText:
-        """Write a candidate as MindAct's ranker reads it.
-
-        Raises:
-            UnknownNode: the page has no such id.
-            TextNodeCandidate: the id belongs to a text node.
-        """
+    def ranking_text(self, node_id: str) -> RankingText:
+        """Write a candidate as MindAct's ranker reads it."""
         (node,) = self._candidates([node_id])
-        return ranking_text(self._tree, node, self._wording, ancestor_words, target_words)
+        return ranking_text(self._tree, node, self._wording)
 
     def tag_of(self, node_id: str) -> str:
         """Return the tag of a node; `text` for a text node."""
@@ -301,23 +230,23 @@ class Page:
         """Return tag, role, type and labels of a node."""
         return facts_of(self._node(node_id))
 
-    def _node(self, node_id: str) -> Element:
+    def _place(self, node_id: str) -> int:
         place = self._tree.places.get(node_id)
         if place is None:
-            raise UnknownNode(node_id)
-        return self._tree.nodes[place]
+            raise ValueError(f"the page has no node {node_id!r}")
+        return place
+
+    def _node(self, node_id: str) -> Element:
+        return self._tree.nodes[self._place(node_id)]
 
     def _shown(self, ids: Mapping[str, str]) -> dict[Element, str]:
         return {node: ids[node.get(NODE_ID, "")] for node in self._candidates(ids)}
 
     def _candidates(self, ids: Iterable[str]) -> list[Element]:
-        places, nodes = self._tree.places, self._tree.nodes
-        candidate_places = set()
-        for node_id in ids:
-            place = places.get(node_id)
-            if place is None:
-                raise UnknownNode(node_id)
+        """Return elements in document order, without duplicates."""
+        found = {self._place(node_id): node_id for node_id in ids}
+        nodes = self._tree.nodes
+        for place, node_id in found.items():
             if is_text(nodes[place]):
-                raise TextNodeCandidate(node_id)
-            candidate_places.add(place)
-        return [nodes[place] for place in sorted(candidate_places)]
+                raise ValueError(f"node {node_id!r} is a text node; only elements can be choices")
+        return [nodes[place] for place in sorted(found)]

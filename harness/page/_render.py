@@ -17,9 +17,10 @@ to it alone: the part inside it, and the path of elements and near siblings that
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from harness.page._prune import MINDACT, Outline, outline
+from harness.page._prune import Outline, outline
 from harness.page._tree import Element, Tree, is_text, name_of
 
 SHOWN_ATTRIBUTES = (
@@ -47,6 +48,7 @@ _SILENT_VALUES = frozenset({"hidden", "none", "presentation", "null", "undefined
 _WORD_LENGTH = 15
 _WORDS_PER_VALUE = 5
 _WORDS_PER_NODE = 20
+_ANCESTOR_WORDS, _TARGET_WORDS = 50, 100
 _SEQUENCE = re.compile(r"&(lt|gt|amp|quot|apos|nbsp|#[0-9]{1,7});")
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": "\xa0"}
 
@@ -85,9 +87,7 @@ def text_words(text: str | None) -> str:
 
 def loose_text(text: str) -> str:
     """Replace double quotes by blanks and decode remaining sequences."""
-    if '"' in text:
-        text = text.replace('"', " ")
-    return _as_serialised(text)
+    return _as_serialised(text.replace('"', " "))
 
 
 def _as_serialised(text: str) -> str:
@@ -120,33 +120,11 @@ class RankingText(NamedTuple):
     target: str
 
 
-class Wording:
-    """A cache of the words of a page's nodes."""
-
-    __slots__ = ("_attributes", "_texts")
-
-    def __init__(self) -> None:
-        self._attributes: dict[Element, str] = {}
-        self._texts: dict[Element, str] = {}
-
-    def attributes(self, node: Element) -> str:
-        words = self._attributes.get(node)
-        if words is None:
-            words = self._attributes[node] = attribute_words(node)
-        return words
-
-    def text(self, node: Element) -> str:
-        words = self._texts.get(node)
-        if words is None:
-            words = self._texts[node] = text_words(node.text)
-        return words
-
-
 def render(
     top: Element,
     inner: Outline,
-    numbers: dict[Element, int],
-    wording: Wording,
+    numbers: Mapping[Element, int],
+    wording: dict[Element, str],
     brackets: Brackets,
     words: int | None = None,
 ) -> str:
@@ -156,7 +134,7 @@ def render(
         top: an element that was kept.
         inner: the outline of the pruned page.
         numbers: the number shown as `id=` for each candidate.
-        wording: the page's cache of words.
+        wording: a cache of the words of the page's nodes.
         brackets: "angle" or "round".
         words: stop after this many blank-separated words; None: write all.
     """
@@ -171,14 +149,14 @@ def render(
         if isinstance(item, str):
             piece = item
         elif is_text(item):
-            piece = wording.text(item) + _between(item.tail)
+            piece = _worded(item, wording) + _between(item.tail)
         else:
             inside = inner[item]
             gap = _between(item.text)
             tail = "" if item is top else _between(item.tail)
             name = name_of(item)
             number = numbers.get(item)
-            label = wording.attributes(item)
+            label = _worded(item, wording)
             if number is not None:
                 label = f"id={number} {label}"
             if inside or gap:
@@ -206,25 +184,30 @@ def render(
     return " ".join("".join(pieces).split(None, -1 if words is None else words)[:words])
 
 
-def ranking_text(
-    tree: Tree, node: Element, wording: Wording, ancestor_words: int, target_words: int
-) -> RankingText:
-    """Write the last words of the path to a node and the first words inside it.
+def _worded(node: Element, wording: dict[Element, str]) -> str:
+    words = wording.get(node)
+    if words is None:
+        words = text_words(node.text) if is_text(node) else attribute_words(node)
+        wording[node] = words
+    return words
+
+
+def ranking_text(tree: Tree, node: Element, wording: dict[Element, str]) -> RankingText:
+    """Write the last 50 words of the path to a node and the first 100 words inside it.
 
     Brackets in the path become slashes, including those in the page's own text, because the
     published ranker was trained that way.
     """
-    inner = outline([node], MINDACT, tree.place, tree.root)
-    target = render(node, inner, {node: 0}, wording, "round", target_words)
+    inner = outline(tree, [node], whole=True)
+    target = render(node, inner, {node: 0}, wording, "round", _TARGET_WORDS)
     if node is tree.root:
         return RankingText("", target)
     around = {
-        parent: [child for child in inside if child is not node] if node in inside else inside
-        for parent, inside in inner.items()
+        parent: [child for child in inside if child is not node] for parent, inside in inner.items()
     }
     path = render(tree.root, around, {}, wording, "round")
     path = _CLOSING.sub("", _OPENING.sub("/", path))
-    return RankingText(" ".join(path.split()[-ancestor_words:]), target)
+    return RankingText(" ".join(path.split()[-_ANCESTOR_WORDS:]), target)
 
 
 def _between(text: str | None) -> str:

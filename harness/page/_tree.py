@@ -26,20 +26,6 @@ NODE_ID = "backend_node_id"
 _NODE_ID_BYTES = NODE_ID.encode()
 
 
-class UnknownNode(ValueError):
-    """No node of the page has this id."""
-
-    def __init__(self, node_id: str) -> None:
-        super().__init__(f"the page has no node {node_id!r}")
-
-
-class TextNodeCandidate(ValueError):
-    """The id belongs to a text node, and only elements can be choices."""
-
-    def __init__(self, node_id: str) -> None:
-        super().__init__(f"node {node_id!r} is a text node; only elements can be choices")
-
-
 @dataclass(frozen=True, slots=True)
 class Tree:
     """The nodes of a page in document order, and the place of each id among them."""

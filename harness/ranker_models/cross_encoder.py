@@ -57,7 +57,7 @@ def query(task: str, history: Sequence[str]) -> str:
 
 def document(page: Page, node_id: str) -> str:
     """Write a candidate: the last 50 words of the path to it and the first 100 words inside it."""
-    text = page.ranking_text(node_id, ancestor_words=50, target_words=100)
+    text = page.ranking_text(node_id)
     return f"ancestors: {text.ancestors}\ntarget: {text.target}"
 
 

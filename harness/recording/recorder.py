@@ -111,7 +111,7 @@ class Recorder:
         about, notes = gesture.about, list(taken.notes)
         if value is None:
             if filling.pressed and about["kind"] != "select":
-                self._write(taken, filling.picture)
+                self._write(taken)
             elif filling.pressed:
                 self.say("     (a list was opened without choosing: no step)")
             return
@@ -128,7 +128,7 @@ class Recorder:
         if not words:
             op = "CLICK"
             notes.append("the field was emptied, which the format cannot express")
-        self._write(replace(taken, op=op, value=words, notes=tuple(notes)), filling.picture)
+        self._write(replace(taken, op=op, value=words, notes=tuple(notes)))
 
     async def undo(self) -> None:
         """Remove the last step, and go back to its page."""
@@ -136,10 +136,10 @@ class Recorder:
             await self._close()
             self.say("     (the open step is dropped)")
             return
-        taken = self.draft.undo()
-        if taken is None:
+        if not self.draft.steps:
             self.say("     (nothing to undo)")
             return
+        taken = self.draft.steps.pop()
         self.say(f"     (step {len(self.draft.steps) + 1} is removed)")
         if self._taking.entry is None:
             return
@@ -196,18 +196,18 @@ class Recorder:
             return
         if not self._is_in_open(gesture):
             await self.settle()
-            taken, picture = await self._taking.before(gesture, "CLICK")
+            taken = await self._taking.before(gesture, "CLICK")
             if gesture.about["kind"]:
-                self._filling = Filling(gesture, taken, picture, pressed=True)
+                self._filling = Filling(gesture, taken, pressed=True)
                 await gesture.tab.call(gesture.frame, "open", gesture.number, False)
             elif await self._path(gesture):
                 self.note("dragging with the mouse")
             else:
-                self._write(taken, picture)
+                self._write(taken)
                 await self._press_again(gesture)
                 await gesture.tab.drained()
                 if (gesture.tab, gesture.frame, gesture.number) in self._moved:
-                    self.draft.undo()
+                    self.draft.steps.pop()
                     self.say("     (dropped: the page put something else there; press again)")
                 return
         await self._press_again(gesture)
@@ -248,7 +248,7 @@ class Recorder:
             await self._begin(gesture)
         elif key == " " and about["pressable"]:
             await self.settle()
-            self._write(*await self._taking.before(gesture, "CLICK"))
+            self._write(await self._taking.before(gesture, "CLICK"))
             await gesture.tab.key(gesture.frame, gesture.message)
         else:
             await gesture.tab.key(gesture.frame, gesture.message)
@@ -257,9 +257,9 @@ class Recorder:
         lines = gesture.about["lines"]
         if not (lines and self._is_in_open(gesture)):
             await self.settle()
-        taken, picture = await self._taking.before(gesture, "ENTER")
+        taken = await self._taking.before(gesture, "ENTER")
         if not lines:
-            self._write(taken, picture)
+            self._write(taken)
             await gesture.tab.key(gesture.frame, gesture.message)
             return
         # In a field of several lines, only the effect shows the meaning of Enter.
@@ -268,9 +268,9 @@ class Recorder:
         after = await self._value(gesture)
         if before is None or after is None or len(after) <= len(before):
             await self.settle()
-            self._write(taken, picture)
+            self._write(taken)
         elif not self._is_in_open(gesture):
-            self._filling = Filling(gesture, replace(taken, op="TYPE"), picture, False, after)
+            self._filling = Filling(gesture, replace(taken, op="TYPE"), False, after)
             await gesture.tab.call(gesture.frame, "open", gesture.number, True)
 
     async def _value(self, gesture: Gesture) -> str | None:
@@ -283,8 +283,8 @@ class Recorder:
         """Handle a key or paste in a field; the first one opens its step."""
         if not self._is_in_open(gesture):
             await self.settle()
-            taken, picture = await self._taking.before(gesture, "TYPE")
-            self._filling = Filling(gesture, taken, picture, pressed=False)
+            taken = await self._taking.before(gesture, "TYPE")
+            self._filling = Filling(gesture, taken, pressed=False)
             await gesture.tab.call(gesture.frame, "open", gesture.number, True)
         await self._again(gesture)
 
@@ -300,10 +300,10 @@ class Recorder:
 
     async def _composed(self, gesture: Gesture) -> None:
         await self.settle()
-        taken, picture = await self._taking.before(gesture, "TYPE")
+        taken = await self._taking.before(gesture, "TYPE")
         note = "typed with an input method: the page may already show the first characters"
         taken = replace(taken, notes=(*taken.notes, note))
-        self._filling = Filling(gesture, taken, picture, pressed=False)
+        self._filling = Filling(gesture, taken, pressed=False)
 
     async def _mark(self, gesture: Gesture) -> None:
         self.marking = False
@@ -326,9 +326,9 @@ class Recorder:
     def _is_in_open(self, gesture: Gesture) -> bool:
         return self._filling is not None and gesture.field == self._filling.gesture.field
 
-    def _write(self, taken: Taken, picture: bytes | None) -> None:
-        self.draft.add(taken, picture, self.secrets)
-        for line in self.draft.step_lines(len(self.draft.steps) - 1):
+    def _write(self, taken: Taken) -> None:
+        self.draft.add(taken, self.secrets)
+        for line in self.draft.lines(len(self.draft.steps) - 1):
             self.say(line)
 
 

@@ -44,7 +44,7 @@ def check_display() -> None:
 def record_task(
     draft: Draft, first: str, script: Script | None, sentence: str, browser: Path | None
 ) -> Path | None:
-    """Record until the person ends the task, and write the trajectory.
+    """Record until the person ends the task or the page crashes, and write the trajectory.
 
     Args:
         draft: the trajectory, to which steps are added.
@@ -54,10 +54,11 @@ def record_task(
         browser: path of Chromium; None for the system's.
 
     Returns:
-        The written file; None if the recording is unfinished.
+        The written file; None if there are no steps.
 
     Raises:
-        UserError: playwright, Chromium or the page is missing, or a script cannot continue.
+        UserError: playwright, Chromium or the page is missing, a script cannot continue, or no
+            sentence is given.
     """
     executable = found(browser, purpose="recording", extra="record")
     if threading.current_thread() is threading.main_thread():
@@ -72,13 +73,11 @@ async def _record(
     lines = None if script else Lines()
     async with _browser(executable, visible=script is None) as context:
         recorder = Recorder(draft, say)
-        if draft.steps:
-            recorder.note("the recording was interrupted, and the page opened again")
         tabs = Tabs(recorder)
         context.on("page", tabs.adopt)
         page = await context.new_page()
         await tabs.watched(page)
-        await _open(page, draft.steps[-1].url if draft.steps else first)
+        await _open(page, first)
         working = asyncio.create_task(recorder.work())
         if script:
             acting = play(script, page, recorder)
@@ -89,14 +88,14 @@ async def _record(
         crashed = asyncio.create_task(tabs.crashed.wait())
         try:
             await asyncio.wait([crashed, working, ending], return_when=asyncio.FIRST_COMPLETED)
-            # A crashed page never answers.
-            if tabs.crashed.is_set():
+            if script and tabs.crashed.is_set():
                 raise UserError("the page crashed")
             for task in (working, ending):
                 if task.done():
                     task.result()
             try:
-                async with asyncio.timeout(_ENDING_S):
+                # A crashed page never answers.
+                async with asyncio.timeout(0 if tabs.crashed.is_set() else _ENDING_S):
                     await recorder.do(recorder.settle)
             except TimeoutError:
                 say("     (the page does not answer: the last action is not recorded)")
@@ -104,14 +103,14 @@ async def _record(
             for one in (crashed, working, ending):
                 one.cancel()
     if not draft.steps:
-        draft.discard()
-        say("nothing was recorded")
         return None
     sentence = sentence or (script.goal if script else "")
-    if not sentence and lines is not None:
+    while lines and not sentence:
         say("What was the task? One sentence, as an instruction:")
-        sentence = (await lines.next() or "").strip()
-    return draft.finish(sentence, recorder.secrets) if sentence else None
+        if (line := await lines.next()) is None:
+            raise UserError("the task has no sentence; give it with --task")
+        sentence = line.strip()
+    return draft.finish(sentence, recorder.secrets)
 
 
 async def _obeying(lines: Lines, recorder: Recorder, page: Page, tabs: Tabs) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from uuid import uuid4
 
 from harness.recording.columns import Op
 from harness.recording.draft import Taken
@@ -49,14 +48,12 @@ class Filling:
     """The open step: a field that the person is filling in.
 
     before: the page before, with its picture.
-    picture: the screenshot before.
     pressed: True if it began with a press of the mouse.
     value: the text entered so far; None if nothing.
     """
 
     gesture: Gesture
     before: Taken
-    picture: bytes | None
     pressed: bool
     value: str | None = None
 
@@ -78,8 +75,8 @@ class Taking:
         """Note an event that is not a step, for the notes of the next step."""
         self._others[name] = self._others.get(name, 0) + 1
 
-    async def before(self, gesture: Gesture, op: Op) -> tuple[Taken, bytes | None]:
-        """Record the current page. Returns a step on it without a value, and the screenshot."""
+    async def before(self, gesture: Gesture, op: Op) -> Taken:
+        """Record the current page. Returns a step on it without a value."""
         tab = gesture.tab
         for cookie in await tab.page.context.cookies():
             if len(cookie.get("value", "")) >= SHORTEST_COOKIE:
@@ -100,12 +97,10 @@ class Taking:
         if await tab.is_closed(gesture.frame, gesture.number):
             notes.append("the element has a closed shadow root: all of it counts as one element")
         notes = [*await self._arrived(tab), *self._events(), *notes]
-        entry = self.entry[1] if self.entry else -1
-        url = tab.page.url
         if picture is not None:
             page = replace(page, drawn=picture.drawn)
-        step = Taken(str(uuid4()), op, "", page, url, entry, tuple(notes))
-        return step, picture.data if picture else None
+        entry = self.entry[1] if self.entry else -1
+        return Taken(op, "", page, picture.data if picture else None, entry, tuple(notes))
 
     async def _picture(self, gesture: Gesture, notes: list[str]) -> PageImage | None:
         """Take a picture that showed secrets in the same places before and after.

@@ -129,18 +129,9 @@ def render(node: etree._Element, brackets: str) -> str:
     return " ".join(_decode_once(_decode_once(text)).split())
 
 
-def snippet(
-    html: str,
-    ids: list[str],
-    brackets: str,
-    *,
-    words: int = 10,
-    depth: int = 5,
-    children: int = 50,
-    reach: int = 3,
-) -> tuple[str, list[tuple[str, str]]]:
+def snippet(html: str, ids: list[str], brackets: str) -> tuple[str, list[tuple[str, str]]]:
     """The pruned page as text and the (id, text) choices."""
-    pruned = prune(html, ids, depth, children, reach)
+    pruned = prune(html, ids)
     candidates: list[tuple[str, etree._Element]] = []
     for node in pruned.iter():
         if _is_text(node):
@@ -156,6 +147,6 @@ def snippet(
         if meta:
             node.set("meta", meta)
     texts = [
-        (node_id, " ".join(render(node, brackets).split()[:words])) for node_id, node in candidates
+        (node_id, " ".join(render(node, brackets).split()[:10])) for node_id, node in candidates
     ]
     return render(pruned, brackets), texts

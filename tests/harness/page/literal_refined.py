@@ -27,20 +27,14 @@ def literally(html: str, ids: dict[str, str], pruning: Pruning | None) -> str:
 
     if pruning is not None:
         collected = {n for n in root.iter() if n.get(key) in ids}
-        asked = set(collected)
-        depth, children, reach = pruning.depth, pruning.children, pruning.siblings
-        for _ in range(pruning.rounds):
-            for node in list(collected):
-                collected |= set(list(node.iterancestors())[: depth + 1])
-                collected |= set(down(node, depth + 1)[:children])
-                parent = node.getparent()
-                siblings = [] if parent is None else [one for one in parent if not text(one)]
-                if node in siblings:
-                    place = siblings.index(node)
-                    collected |= set(siblings[max(0, place - reach) : place + reach + 1])
-            children, depth, reach = int(children * 0.5), int(depth * 0.5), int(reach * 0.7)
-        if pruning.keep_parent:
-            collected |= {above for node in asked for above in node.iterancestors()}
+        for node in list(collected):
+            collected |= set(list(node.iterancestors())[: pruning.depth + 1])
+            collected |= set(down(node, pruning.depth + 1)[: pruning.children])
+            parent = node.getparent()
+            siblings = [] if parent is None else [one for one in parent if not text(one)]
+            if node in siblings:
+                first = max(0, siblings.index(node) - pruning.siblings)
+                collected |= set(siblings[first : siblings.index(node) + pruning.siblings + 1])
         for node in reversed(list(root.iter())):
             parent = node.getparent()
             judged = parent if text(node) and parent is not None else node

@@ -119,7 +119,7 @@ def test_the_texts_of_the_cross_encoder_are_those_of_the_reference() -> None:
         golden = json.loads(line)
         if len(golden["candidate_ids"]) != 1 or golden["context"].startswith("<"):
             continue
-        text = page.ranking_text(golden["candidate_ids"][0], target_words=10**6)
+        text = page.ranking_text(golden["candidate_ids"][0])
         assert text.target in golden["context"]
         rest = golden["context"].replace(text.target, "").replace("(", "/").replace(")", "")
         assert text.ancestors == "".join(rest.split())

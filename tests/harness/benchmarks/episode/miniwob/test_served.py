@@ -8,7 +8,7 @@ import pytest
 
 import harness
 from harness.benchmarks.episode.miniwob.benchmark import MiniWoBWorld, episode_of, pages
-from harness.benchmarks.episode.miniwob.turn import EpisodeTurn
+from harness.benchmarks.episode.miniwob.policy import EpisodeTurn
 from harness.records import Step
 from parsers.points import write_point
 from parsers.records import StepInfo

@@ -18,8 +18,7 @@ from harness.benchmarks.episode.miniwob.benchmark import (
     episode_of,
     pages,
 )
-from harness.benchmarks.episode.miniwob.policy import SCRIPTS
-from harness.benchmarks.episode.miniwob.turn import Element, EpisodeTurn
+from harness.benchmarks.episode.miniwob.policy import SCRIPTS, Element, EpisodeTurn
 from harness.dialogue import SCREENSHOT, Observation
 from harness.live.chromium import chromium
 from harness.live.contract import PAGE
@@ -140,20 +139,13 @@ def test_a_page_that_moves_is_seen_when_it_stands(world: MiniWoBWorld) -> None:
 
 LONG = 30
 """Steps that every solution can do with; some need more than the ten of a run."""
-NOT_ALWAYS = {
-    # The page can play so well that it is a draw.
-    "tic-tac-toe": 0.7,
-    # Some goals exchange the names of the sender and of the one who is to get the mail.
-    "email-inbox-forward-nl-turk": 0.85,
-    "email-inbox-nl-turk": 0.85,
-}
 
 
-def test_every_published_task_has_a_scripted_solution() -> None:
-    assert set(SCRIPTS) == set(PUBLISHED)
+def test_scripted_solutions_are_of_published_tasks() -> None:
+    assert set(SCRIPTS) < set(PUBLISHED)
 
 
-@pytest.mark.parametrize("task", sorted({*SCRIPTS} - {"book-flight"}))
+@pytest.mark.parametrize("task", sorted(SCRIPTS))
 def test_scripted_solutions_are_rewarded(world: MiniWoBWorld, task: str) -> None:
     ended = solved(world, task, 0, LONG)
     assert ended.reward == 1.0, ended
@@ -163,7 +155,7 @@ def test_scripted_solutions_are_rewarded(world: MiniWoBWorld, task: str) -> None
 @pytest.mark.parametrize("task", sorted(SCRIPTS))
 def test_scripted_solutions_are_rewarded_on_twenty_seeds(world: MiniWoBWorld, task: str) -> None:
     rewards = [solved(world, task, number, LONG).reward for number in range(20)]
-    assert rewards.count(1.0) >= 20 * NOT_ALWAYS.get(task, 1), rewards
+    assert rewards == [1.0] * 20
 
 
 @pytest.mark.slow
