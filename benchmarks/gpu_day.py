@@ -133,7 +133,7 @@ def tests(arguments: argparse.Namespace) -> int:
 
 def agreement(arguments: argparse.Namespace) -> int:
     """Compare replies in batches with those of single steps, in float32."""
-    full_precision(torch.float32)
+    full_precision("float32")
     loaded = made(arguments, arguments.shape, "float32")
     together = opened(info_of(loaded, arguments.shape), loaded, arguments.rows)
     steps = min(arguments.steps, 2 * together.rows)

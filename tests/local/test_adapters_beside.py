@@ -146,9 +146,6 @@ def test_a_model_that_was_saved_inside_of_an_adapter_is_refused(kind: tuple[Path
 def test_tensors_that_are_left_over_are_told(kind: tuple[Path, Opened]) -> None:
     folder, opened = kind
     changed(folder, lambda tensors: tensors.update({"extra.head.weight": torch.zeros(2, 2)}))
-    if (folder / "qwen.tiktoken").exists():
-        assert "1 tensor unexpected: extra.head.weight" in refusal(opened, folder)
-        return
     made = opened(folder)
     (notice,) = made.notices()
     assert "does not use all of its tensors (1 are left over, the first is extra.head" in notice
@@ -165,8 +162,7 @@ def test_tensors_that_are_missing_are_refused(kind: tuple[Path, Opened]) -> None
         ]
 
     changed(folder, without)
-    said = refusal(opened, folder)
-    assert "tensors are missing or have another shape (1," in said or "1 tensor missing" in said
+    assert "tensors are missing or have another shape (1," in refusal(opened, folder)
 
 
 def test_adapters_below_a_folder_are_part_of_its_identity(

@@ -54,7 +54,6 @@ def test_a_family_goes_by_its_name_and_folder(checkpoint: Checkpoint, family: st
     assert (loaded.device, loaded.context_tokens) == ("cpu", 16_384)
     assert loaded.facts["dtype"] == "float32"
     assert loaded.facts["attention"] == "sdpa"
-    assert loaded.facts["image_processor"] == "Qwen2VLImageProcessorPil"
     assert not loaded.model.training
 
 
@@ -176,7 +175,6 @@ def test_a_description_needs_no_weights_and_fits_the_model(
         "attention": "default",
         "image_processor": "Qwen2VLImageProcessorPil",
         "quantization": None,
-        "trust_remote_code": False,
     }
     assert told.text_tokens is not None and told.image_rule is not None
     assert told.text_tokens("book a flight<|im_end|>") > 10

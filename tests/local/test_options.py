@@ -46,7 +46,6 @@ def test_options_arrive_in_their_own_types() -> None:
         devices="cuda:1",
         max_pixels="1000000",
         batch_size="8",
-        trust_remote_code=True,
         quantization="4bit",
         dtype="float16",
         attn="sdpa",
@@ -57,7 +56,6 @@ def test_options_arrive_in_their_own_types() -> None:
         devices=("cuda:1",),
         max_pixels=1_000_000,
         batch_size=8,
-        trust_remote_code=True,
         quantization="4bit",
         dtype="float16",
         attn="sdpa",
@@ -82,7 +80,6 @@ def test_a_run_is_bound_to_what_changes_replies_and_to_nothing_else() -> None:
         local(max_pixels=1),
         local(quantization="4bit"),
         local(revision="v1"),
-        local(trust_remote_code=True),
     ):
         assert on_record(other) != on_record(plain)
         assert directory_name(other) != directory_name(plain)
