@@ -19,7 +19,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-_INFO = (".dist-info", ".egg-info")
 _CODE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?=:|$)")
 _PATH = re.compile(r"(?:.*[/\\])?([^\W\d]\w*)\.py:(.+)")
 _allowed: set[str] = set()

@@ -89,7 +89,7 @@ def _hugging_face(
     with torch.device(device):
         model = AutoModelForImageTextToText.from_config(config, dtype=getattr(torch, dtype))
     model.eval().requires_grad_(False)
-    own = family_of(config, load_processor(folder, config, False), (), max_pixels)
+    own = family_of(config, load_processor(folder, config), (), max_pixels)
     return Loaded(model, own, device, int(text["max_position_embeddings"]), {"dtype": dtype})
 
 

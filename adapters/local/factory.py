@@ -103,9 +103,8 @@ def _seq2seq(model: str, read: Mapping[str, Any], loads: bool) -> UnloadedModel:
         named = replace(named, dtype="bfloat16")
     checkpoint = locate(named)
     family = seq2seq.family_of(checkpoint, options)
-    rows = options.batch_size or (4 if device == "cpu" else 32)
     found = loading.TransformersModel(named, device, checkpoint, family, AutoModelForSeq2SeqLM)
-    return _unloaded(found, rows, loads)
+    return _unloaded(found, options.batch_size, loads)
 
 
 def check_installed(

@@ -72,7 +72,7 @@ class LocalOptions:
     max_pixels: Count | None = None
     """The most pixels of a picture."""
     batch_size: Count | None = None
-    """Number of calls answered at a time; None (`auto`): as many as memory allows."""
+    """Number of calls answered at a time; None (`auto`): at most 64 on a GPU, 4 on a CPU."""
     quantization: Literal["4bit", "8bit"] | None = None
     """Quantise the weights on loading, to `4bit` or `8bit`."""
 
@@ -96,7 +96,7 @@ class Seq2SeqOptions:
     devices: tuple[str, ...] | None = None
     """Torch's name of the device."""
     batch_size: Count | None = None
-    """Number of calls answered at a time; None (`auto`): as many as memory allows."""
+    """Number of calls answered at a time; None (`auto`): at most 64 on a GPU, 4 on a CPU."""
     piece_tokens: Annotated[int, Meta(ge=2)] = 512
     """Tokens to which each text of a conversation is cut by itself, as in training."""
     end_tokens: Literal["last", "pieces"] = "last"

@@ -166,11 +166,6 @@ def test_a_checkpoint_that_is_not_whole_is_told_in_one_line(copy: Path, name: st
     assert expected in complaint(f"hf:{copy}", devices="cpu")
 
 
-def test_a_shard_that_is_missing_is_named(copy: Path) -> None:
-    shards(copy)
-    assert complaint(f"hf:{copy}").endswith(f"missing: {copy / 'two.safetensors'}")
-
-
 def test_a_checkpoint_of_another_family_is_named(checkpoint: Checkpoint) -> None:
     said = complaint("qwen2-vl", model_path=str(checkpoint("qwen3-vl")))
     assert "is a checkpoint of Qwen3VLForConditionalGeneration, not of qwen2-vl" in said

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import floor, sqrt
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -34,7 +33,7 @@ from adapters.local.options import HUB, LocalOptions
 from adapters.local.qwen_vl.config import QwenVLConfig
 from adapters.local.qwen_vl.tokenizer import END_OF_TEXT, FILE, IM_END, IM_START, IMAGE, Tokenizer
 from adapters.local.qwen_vl.vision import positions
-from adapters.open_models import OPEN_MODELS
+from adapters.open_models import OPEN_MODELS, pixels
 
 if TYPE_CHECKING:
     from adapters.local.qwen_vl.model import QwenVL
@@ -134,21 +133,6 @@ def _generated(message: Message) -> list[int] | None:
 SOURCE = "Qwen-VL (arXiv:2308.12966): squeezed to a square of fixed size, 256 vectors"
 
 
-def image_rule(queries: int, max_pixels: int | None = None) -> ImageRule:
-    """Full-size pictures, since the model itself resizes every picture to the same square.
-
-    Shrinking them first would only blur them twice; `max_pixels` limits their size all the same.
-    """
-
-    def fit(width: int, height: int) -> tuple[int, int]:
-        scale = min(1.0, sqrt(max_pixels / (width * height))) if max_pixels else 1.0
-        return max(1, floor(width * scale)), max(1, floor(height * scale))
-
-    return ImageRule(
-        fit, lambda width, height: queries, source=SOURCE, seen=lambda width, height: 1.0
-    )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class QwenVLFamily:
     """The tokenizer and the configuration of a checkpoint."""
@@ -221,7 +205,11 @@ def family_of(options: LocalOptions, checkpoint: Checkpoint) -> QwenVLFamily:
     return QwenVLFamily(
         config,
         tokenizer,
-        image_rule(shape.queries, options.max_pixels),
+        # At full size, since the model itself squeezes every picture to the same square.
+        replace(
+            pixels(options.max_pixels, lambda width, height: shape.queries, SOURCE),
+            seen=lambda width, height: 1.0,
+        ),
         OPEN_MODELS["seeclick" if seeclick else "qwen-vl-chat"].coordinates,
         {"vocabulary_sha256": hashlib.sha256(path.read_bytes()).hexdigest()},
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -114,10 +113,3 @@ def test_the_published_model_has_as_many_values_as_the_published_files() -> None
     state = tiny.empty_model(PUBLISHED).state_dict()
     assert len(state) == 853
     assert sum(tensor.numel() for tensor in state.values()) == 9_656_935_168
-
-
-def test_keys_and_values_of_the_published_model_take_half_a_megabyte_a_token() -> None:
-    from adapters.local.memory import cache_bytes
-
-    model = SimpleNamespace(config=QwenVLConfig.of(PUBLISHED), dtype=torch.bfloat16)
-    assert cache_bytes(model) == 2 * 32 * 32 * 128 * 2 == 2**19
