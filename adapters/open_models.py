@@ -146,16 +146,7 @@ def qwen(factor: int, least: int, most: int) -> ImageRule:
 
     `fit` leaves the rounding to the model: it only shrinks to the pixel limit.
     """
-
-    def fit(width: int, height: int) -> tuple[int, int]:
-        scale = min(1.0, sqrt(most / (width * height)))
-        return max(1, floor(width * scale)), max(1, floor(height * scale))
-
-    def tokens(width: int, height: int) -> int:
-        w, h = qwen_size(width, height, factor, least, most)
-        return (w // factor) * (h // factor)
-
-    return ImageRule(fit, tokens, source=_QWEN)
+    return pixels(most, qwen_exact(factor, least, most).tokens, _QWEN)
 
 
 def qwen_exact(factor: int, least: int, most: int) -> ImageRule:

@@ -41,7 +41,6 @@ from adapters.conversation import Conversation, Picture, Reply, user
 from adapters.local.adapter import LocalAdapter, opened
 from adapters.local.contract import Loaded
 from adapters.local.loading import quiet
-from adapters.local.memory import TYPICAL_PAGE
 from adapters.local.options import full_precision
 from benchmarks.model_shapes import build
 
@@ -51,6 +50,8 @@ MINUTES = 10.0
 WORDS = ("search", "book", "flight", "cart", "button", "link", "price", "date", "menu", "next")
 SHARES = {"tests": 0.35, "agreement": 0.25, "speed": 0.25, "original": 0.15}
 """Share of the time that each part may take; what is left over goes to those after it."""
+PAGE = 1280, 2560
+"""Width and height in pixels of the pages that are shown."""
 
 
 def main() -> int:
@@ -133,7 +134,7 @@ def tests(arguments: argparse.Namespace) -> int:
 
 def agreement(arguments: argparse.Namespace) -> int:
     """Compare replies in batches with those of single steps, in float32."""
-    full_precision(torch.float32)
+    full_precision("float32")
     loaded = made(arguments, arguments.shape, "float32")
     together = opened(info_of(loaded, arguments.shape), loaded, arguments.rows)
     steps = min(arguments.steps, 2 * together.rows)
@@ -228,7 +229,7 @@ async def two_rounds(
     Returns the replies of both rounds, step by step, and the seconds that they took.
     """
     rule = loaded.family.image_rule
-    width, height = rule.fit(*TYPICAL_PAGE) if rule else TYPICAL_PAGE
+    width, height = rule.fit(*PAGE) if rule else PAGE
     slots, generation = asyncio.Semaphore(adapter.info.concurrency), Generation(max_tokens=tokens)
 
     async def step(number: int) -> list[Reply]:

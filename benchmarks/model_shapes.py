@@ -89,7 +89,7 @@ def _hugging_face(
     with torch.device(device):
         model = AutoModelForImageTextToText.from_config(config, dtype=getattr(torch, dtype))
     model.eval().requires_grad_(False)
-    own = family_of(config, load_processor(folder, config, False), (), max_pixels)
+    own = family_of(config, load_processor(folder, config), (), max_pixels)
     return Loaded(model, own, device, int(text["max_position_embeddings"]), {"dtype": dtype})
 
 
@@ -105,8 +105,9 @@ def _original(
 ) -> Loaded:
     import torch
 
+    from adapters.local.loading import read
     from adapters.local.options import LocalOptions
-    from adapters.local.qwen_vl.loading import described, empty_model
+    from adapters.local.qwen_vl.model import QwenVL
 
     ranks = _ranks(texts, ENDOFTEXT if full else MERGES)
     lines = (f"{base64.b64encode(token).decode()} {rank}" for rank, token in enumerate(ranks))
@@ -121,8 +122,10 @@ def _original(
     }
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "model.safetensors").touch()
-    known = described(LocalOptions("qwen-vl", model_path=str(folder), dtype=dtype), device)
-    model = empty_model(known.config).to_empty(device=device).to(getattr(torch, dtype))
+    known = read(LocalOptions("qwen-vl", model_path=str(folder), dtype=dtype), device)
+    with torch.device("meta"):
+        model = QwenVL(known.family.config)
+    model = model.to_empty(device=device).to(getattr(torch, dtype))
     generator = torch.Generator(device).manual_seed(0)
     for name, values in model.state_dict().items():
         if values.ndim == 1 and name.endswith("weight"):

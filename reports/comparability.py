@@ -11,7 +11,7 @@ from parsers.records import READING
 POPULATION, CANDIDATES = "population", "candidates"
 About = Literal["model", "data", "question", "scoring", "session"]
 """The subject of a difference."""
-OF_ADAPTER = ("max_pixels", "revision", "dtype", "attn", "quantization", "trust_remote_code")
+OF_ADAPTER = ("max_pixels", "revision", "dtype", "attn", "quantization")
 OF_PROTOCOL = ("none", "history", "first_of_many", "value_style", "prompts")
 """Options of adapters and of protocols that go by their own name; others are
 `adapter_option.NAME` and `protocol_option.NAME`."""
@@ -46,9 +46,7 @@ TABLE: dict[str, _Row] = {
     **_alike("model base_url adapter_option top_p model_seed", _Row(ranked=True, heading="never")),
     **_alike("effort thinking_budget", _Row(ranked=True, heading="never")),
     "temperature": _Row(ranked=True),
-    **_alike(
-        "revision dtype attn quantization trust_remote_code", _Row(ranked=True, about="model")
-    ),
+    **_alike("revision dtype attn quantization", _Row(ranked=True, about="model")),
     "max_tokens": _Row(ranked=True, heading="always"),
     "max_pixels": _Row(about="model"),
     "role": _Row(key=CANDIDATES),

@@ -16,10 +16,12 @@ from adapters.conversation import Finish, Reply, Usage
 from adapters.local.batching import BatchAdapter
 from adapters.local.contract import Encoded, Generated, Loaded, Notices, Work, ignored
 from adapters.local.generate import Generator
-from adapters.local.memory import batch_size
 from adapters.local.options import model_failed
 from adapters.local.sampling import DEFAULT_SEED, samples
 from adapters.local.self_test import SelfTest, alone_notice
+
+ROWS, CPU_ROWS = 64, 4
+"""Rows of a batch on a GPU and on a CPU, which has no memory error to be halved after."""
 
 
 class LocalAdapter(BatchAdapter[Work]):
@@ -119,12 +121,14 @@ def opened(info: AdapterInfo, loaded: Loaded, rows: int | None) -> LocalAdapter:
     """Return the adapter of a loaded model, with batches of one row for a model whose rows change
     each other's replies.
 
-    `info` is the declaration made before loading, `rows` the batch size if the user set it. Raises
-    `Fatal` for a model that cannot be called or replies wrongly.
+    `info` is the declaration made before loading, `rows` the batch size if the user set it: else
+    `ROWS`, which is halved for as long as batches do not fit into memory. Raises `Fatal` for a
+    model that cannot be called or replies wrongly.
     """
     notices = list(loaded.notices)
     try:
-        size = batch_size(loaded, rows)
+        usual = CPU_ROWS if loaded.device == "cpu" else ROWS
+        size = (rows or usual) if loaded.family.together else 1
         if not SelfTest(loaded).rows_may_share(together=size > 1):
             notices += [alone_notice(info.name)] if size > 1 else []
             size = 1

@@ -90,8 +90,10 @@ class Checkpoint:
             path = self.folder / index
             if path.is_file():
                 placed = _json(path).get("weight_map")
-                names = placed.values() if isinstance(placed, dict) else ()
-                return tuple(self.folder / name for name in sorted(set(map(str, names))))
+                names = sorted({*map(str, placed.values())} if isinstance(placed, dict) else ())
+                if outside := [name for name in names if Path(name).name != name]:
+                    raise Fatal(f"{path} names a file outside its folder: {outside[0]}")
+                return tuple(self.folder / name for name in names)
         return tuple(path for name in _SINGLE if (path := self.folder / name).is_file())[:1]
 
     @property
@@ -128,15 +130,13 @@ def locate(options: LocalOptions) -> Checkpoint:
 
     Raises `Fatal`, also for an adapter that is not merged.
 
-    A folder is used unchanged. From the hub come configuration and vocabulary, code only with
-    `trust_remote_code`.
+    A folder is used unchanged. From the hub come configuration and vocabulary, and no code.
     """
     folder = folder_of(options.model, options.model_path, options.revision)
     if folder is not None:
         refuse_adapters(folder)
         return Checkpoint(folder, None, _config(folder))
-    wanted = SMALL + (("*.py",) if options.trust_remote_code else ())
-    folder = downloaded(options.model, options.revision, wanted, _OTHERWISE)
+    folder = downloaded(options.model, options.revision, SMALL, _OTHERWISE)
     refuse_adapters(folder)
     return Checkpoint(folder, folder.name, _config(folder))
 

@@ -143,7 +143,7 @@ class LocalEmbedder:
             if not any(self._folder.rglob(_WEIGHTS[0])):
                 downloaded(*at, ("*pytorch_model*.bin",), _OTHERWISE)
         logging.disable_progress_bar()
-        full_precision(torch.float32)
+        full_precision("float32")
         try:
             with loading_reports() as reports:
                 model = SentenceTransformer(

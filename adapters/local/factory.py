@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import inspect
 import logging
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
 from adapters.contract import Adapter, Fatal, UnloadedModel
-from adapters.local import unloaded
-from adapters.local.checkpoint import fetch_weights, locate
+from adapters.local import loading
+from adapters.local.checkpoint import locate
 from adapters.local.options import HUB, LocalOptions, Seq2SeqOptions, device_of
 from adapters.local.processors import check_torchvision
 from adapters.options import read_options, signature_of
@@ -26,8 +25,6 @@ EXAMPLES = {
     "hf": "hf:Qwen/Qwen2.5-VL-7B-Instruct",
     "seq2seq": "seq2seq:osunlp/MindAct_ActionPrediction_flan-t5-base",
 }
-LONG_S = 2.0
-"""Seconds of loading after which a log line says what is being loaded."""
 _log = logging.getLogger(__name__)
 
 
@@ -74,56 +71,40 @@ def _local(name: str, model: str, read: Mapping[str, Any], loads: bool) -> Unloa
 def describe(options: LocalOptions, *, loads: bool = False) -> UnloadedModel:
     """Return a local model's declaration and a loader; see `Factory`."""
     check_installed()
-    device = device_of(options)
-    model = unloaded.read(options, device)
+    return _unloaded(loading.read(options, device_of(options)), options.batch_size, loads)
+
+
+def _unloaded(model: loading.TransformersModel, rows: int | None, loads: bool) -> UnloadedModel:
     if loads:
         model.check()
-    info = unloaded.declared(options, model)
+    info, spread = model.declared(), model.options.device_map
 
     def load() -> Adapter:
         from adapters.local.adapter import opened
 
-        where = f"GPUs ({options.device_map})" if options.device_map else device
-        with announced(info.name, where):
-            return opened(info, model.load(), options.batch_size)
+        where = f"GPUs ({spread})" if spread else model.device
+        _log.info("loading %s on %s ...", info.name, where)
+        return opened(info, model.load(), rows)
 
     return UnloadedModel(info, load)
 
 
 def _seq2seq(model: str, read: Mapping[str, Any], loads: bool) -> UnloadedModel:
-    """These models are small: what can be wrong before one is loaded is the same if it `loads`."""
     named, options = local_options("seq2seq", model, read), Seq2SeqOptions(**read)
     check_installed()
+    check_torchvision()
+    from transformers import AutoModelForSeq2SeqLM
+
     from adapters.local import seq2seq
 
-    check_torchvision()
     device = device_of(named)
-    dtype, checkpoint = seq2seq.dtype_of(options.dtype, device), locate(named)
-    family = seq2seq.family_of(f"seq2seq:{named.model}", checkpoint, options)
-    info = seq2seq.declared(family, checkpoint, device, dtype)
-
-    def load() -> Adapter:
-        from adapters.local.adapter import opened
-
-        if checkpoint.commit is not None:
-            fetch_weights(named, checkpoint)
-        rows = options.batch_size or (4 if device == "cpu" else 32)
-        model = seq2seq.loaded(family, checkpoint, device, dtype)
-        return opened(info, model, rows)
-
-    return UnloadedModel(info, load)
-
-
-@contextmanager
-def announced(name: str, where: str) -> Iterator[None]:
-    """Log what is being loaded if that takes long."""
-    long = threading.Timer(LONG_S, _log.info, ("loading %s on %s ...", name, where))
-    long.daemon = True
-    long.start()
-    try:
-        yield
-    finally:
-        long.cancel()
+    if named.dtype == "auto" and device.startswith("cuda"):
+        # T5 overflows in float16, and is published in float32.
+        named = replace(named, dtype="bfloat16")
+    checkpoint = locate(named)
+    family = seq2seq.family_of(checkpoint, options)
+    found = loading.TransformersModel(named, device, checkpoint, family, AutoModelForSeq2SeqLM)
+    return _unloaded(found, options.batch_size, loads)
 
 
 def check_installed(

@@ -89,6 +89,11 @@ class HuggingFaceFamily:
         return type(self._processor.image_processor).__name__
 
     @property
+    def settings(self) -> Mapping[str, object]:
+        special = {"special_tokens": True} if self._known.special_tokens else {}
+        return {"image_processor": self.image_processor, **special}
+
+    @property
     def image_rule(self) -> ImageRule | None:
         limits = self.pixel_limits
         if limits is None:
@@ -104,11 +109,6 @@ class HuggingFaceFamily:
         """The meaning of its numbers; None for pixels of a picture whose size is not known."""
         meant = self._known.coordinates
         return None if meant == "absolute" and not self._smart else meant
-
-    @property
-    def keeps_special_tokens(self) -> bool:
-        """True if replies use special tokens to mark places."""
-        return self._known.special_tokens
 
     @property
     def opens_thought(self) -> bool:
@@ -144,7 +144,7 @@ class HuggingFaceFamily:
         return str(
             self._tokenizer.decode(
                 kept,
-                skip_special_tokens=not self.keeps_special_tokens,
+                skip_special_tokens=not self._known.special_tokens,
                 clean_up_tokenization_spaces=False,
             )
         )

@@ -11,99 +11,164 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adapters.contract import Fatal
+from adapters.contract import AdapterInfo, Fatal, unless_sampled
 from adapters.local.checkpoint import (
     Checkpoint,
     check_files,
     check_memory,
     fetch_weights,
+    locate,
     weight_bytes,
 )
 from adapters.local.contract import Loaded
 from adapters.local.families import QWEN, HuggingFaceFamily, family_of
-from adapters.local.options import LocalOptions, full_precision, line
-from adapters.local.processors import load_processor
+from adapters.local.options import HUB, LocalOptions, full_precision, line
+from adapters.local.processors import check_torchvision, load_processor
 from adapters.local.tensors import check_report
+from adapters.thinking import Thinking, thinking_of
 
 if TYPE_CHECKING:
     import torch
 
-HALF = "bfloat16"
-QUANTIZATIONS = ("4bit", "8bit")
 _OUTSIDE = ("cpu", "disk")
 SPREAD_OR_QUANTIZE = "try --adapter-option quantization=4bit, or device_map=auto over several GPUs"
 ELSEWHERE = "let a server run it (--model openai:NAME --base-url URL)"
 """The way out for a model that cannot be run here."""
+ORIGINALS = ("qwen-vl", "seeclick")
+"""Names of models that our own implementation runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TransformersModel:
+    """A model on one device, read except for its weights."""
+
     options: LocalOptions
     device: str
+    """With a device map, where prompts go."""
     checkpoint: Checkpoint
-    family: HuggingFaceFamily
-
-    @property
-    def identity(self) -> str:
-        return self.checkpoint.identity
+    family: Any
+    """A `ModelFamily` with its `config`, and with the `settings` that change replies."""
+    kind: Any = None
+    """The class that loads the weights. None: transformers' own for pictures and text."""
 
     @property
     def context_tokens(self) -> int | None:
         value = getattr(self.family.config.get_text_config(), "max_position_embeddings", None)
-        return int(value) if isinstance(value, int) else None
+        return value if isinstance(value, int) else None
 
     @property
-    def settings(self) -> Mapping[str, object]:
-        options = self.options
-        dtype = dtype_of(options, self.family.config, self.device)
-        return {
-            "dtype": str(dtype).removeprefix("torch."),
-            "attention": options.attn or "default",
-            "image_processor": self.family.image_processor,
-            "quantization": options.quantization or _brought(self.checkpoint),
-            "trust_remote_code": options.trust_remote_code,
-            **({"special_tokens": True} if self.family.keeps_special_tokens else {}),
-        }
+    def dtype(self) -> str:
+        """The type to compute in. `auto`: the published one on a GPU, float32 on a CPU, which is
+        slow at others."""
+        if self.options.dtype != "auto":
+            return self.options.dtype
+        published = str(getattr(self.family.config, "dtype", None)).removeprefix("torch.")
+        known = published in ("bfloat16", "float16", "float32")
+        return "float32" if self.device.startswith("cpu") else published if known else "bfloat16"
+
+    def declared(self) -> AdapterInfo:
+        """Return the model's declaration."""
+        options, family, identity = self.options, self.family, self.checkpoint.identity
+        # A folder may hold anything, under any name and in any place.
+        in_folder = identity.startswith("sha256:")
+        alone = options.model == HUB.get(options.name)
+        names = filter(None, (options.model, options.model_path))
+        thinks = any(thinking_of(str(name)).by_default for name in names)
+        return AdapterInfo(
+            name=options.name if alone else f"{options.name}:{options.model}",
+            model=f"{family.name}@{identity[7:19]}" if in_folder else options.model,
+            provider="local",
+            revision=identity,
+            weights_known=True,
+            takes_pictures=family.takes_pictures,
+            context_tokens=self.context_tokens,
+            thinking=Thinking(thinks or family.opens_thought),
+            image_rule=family.image_rule,
+            coordinates=family.coordinates,
+            text_tokens=family.text_tokens,
+            greedy=unless_sampled,
+            settings={
+                "family": family.name,
+                "max_pixels": options.max_pixels,
+                "dtype": self.dtype,
+                "attention": options.attn or "default",
+                "quantization": options.quantization or _brought(self.checkpoint),
+                **family.settings,
+            },
+        )
 
     def check(self, advice: str = SPREAD_OR_QUANTIZE) -> None:
-        """`advice` is part of the error if a GPU is too small."""
+        """Raise `Fatal` for files that are damaged, and for a device that is too small; what to do
+        then is `advice`."""
         options, checkpoint = self.options, self.checkpoint
         there = [path.is_file() for path in checkpoint.weights_named]
         # Files of the hub may still have to come.
         if checkpoint.commit is None or (there and all(there)):
             check_files(checkpoint)
-        dtype = str(dtype_of(options, self.family.config, self.device)).removeprefix("torch.")
-        needed = weight_bytes(checkpoint, dtype, options.quantization)
+        needed = weight_bytes(checkpoint, self.dtype, options.quantization)
         if needed is None or options.device_map is not None:
             return
         source, asked_for = options.model_path or options.model, options.devices is not None
         check_memory(needed, self.device, source, advice, asked_for=asked_for)
 
     def load(self) -> Loaded:
+        """Raises `Fatal`."""
         # Before many gigabytes are downloaded or read.
         self.check()
         if self.checkpoint.commit is not None:
             fetch_weights(self.options, self.checkpoint)
             self.check()
-        family, checkpoint = self.family, self.checkpoint
-        dtype = dtype_of(self.options, family.config, self.device)
-        full_precision(dtype)
-        model, notices = _model(self.options, checkpoint, family.config, dtype, self.device)
-        facts = _facts(checkpoint, model, family)
-        return Loaded(model, family, str(model.device), self.context_tokens, facts, notices)
+        full_precision(self.dtype)
+        model, notices = _model(self)
+        facts = _facts(self.checkpoint, model)
+        return Loaded(model, self.family, str(model.device), self.context_tokens, facts, notices)
+
+
+def read(options: LocalOptions, device: str) -> TransformersModel:
+    """Read all of a model but its weights, to be loaded on `device` (of torch: `cuda:0`, `cpu`).
+
+    A folder's files are read for their digest when that is asked for. Raises `Fatal`.
+    """
+    check_torchvision()
+    checkpoint = locate(options)
+    original = checkpoint.is_original_qwen_vl
+    named = QWEN.get(checkpoint.model_type, "hf")
+    if options.name not in ("hf", *(ORIGINALS if original else (named,))):
+        raise Fatal(
+            f"{checkpoint.folder} is a checkpoint of "
+            f"{'the original Qwen-VL' if original else checkpoint.architecture}, not of "
+            f"{options.name}: name it with --model {'qwen-vl, or seeclick' if original else named}"
+        )
+    if not original:
+        return TransformersModel(options, device, checkpoint, family(options, checkpoint))
+    from adapters.local.qwen_vl.model import QwenVL
+    from adapters.local.qwen_vl.prompt import family_of as original_family
+
+    quiet()
+    return TransformersModel(
+        options, device, checkpoint, original_family(options, checkpoint), QwenVL
+    )
 
 
 def family(options: LocalOptions, checkpoint: Checkpoint) -> HuggingFaceFamily:
     """Return the family of a checkpoint, without its weights. Raises `Fatal`."""
-    check_kind(checkpoint, options)
+    check_kind(checkpoint)
     quiet()
-    config = configuration(checkpoint, options)
+    config = configuration(checkpoint)
     if config.is_encoder_decoder:
         raise Fatal(
             f"{checkpoint.folder} is a checkpoint of {checkpoint.architecture}, an encoder-decoder "
             f"model, which cannot go on with a conversation: name another model, or {ELSEWHERE}"
         )
-    processor = _processor(options, checkpoint, config)
+    try:
+        processor = load_processor(checkpoint.folder, config)
+    except Fatal:
+        raise
+    except Exception as error:
+        # Processors of so many families may raise anything for a missing file or package.
+        raise Fatal(
+            f"{checkpoint.folder}: its processor cannot be loaded: {line(error)}"
+        ) from error
     ends = stop_ids(checkpoint, config, processor)
     try:
         return family_of(config, processor, ends, options.max_pixels, options.known)
@@ -117,27 +182,19 @@ def family(options: LocalOptions, checkpoint: Checkpoint) -> HuggingFaceFamily:
         ) from error
 
 
-def check_kind(checkpoint: Checkpoint, options: LocalOptions) -> None:
-    """Raise `Fatal` for a checkpoint that is not of the named family, needs its own code that
-    was not allowed, or does not take pictures and text."""
+def check_kind(checkpoint: Checkpoint) -> None:
+    """Raise `Fatal` for a checkpoint that needs its own code, or does not take pictures and
+    text."""
     from transformers import __version__
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
     kind, where = checkpoint.model_type, checkpoint.folder
-    if options.name != "hf" and QWEN.get(kind) != options.name:
-        named = QWEN.get(kind, "hf")
-        raise Fatal(
-            f"{where} is a checkpoint of {checkpoint.architecture}, not of {options.name}: "
-            f"name it with --model {named}"
-        )
-    if options.trust_remote_code and checkpoint.config.get("auto_map"):
-        return
     if kind not in CONFIG_MAPPING:
         if checkpoint.config.get("auto_map"):
             raise Fatal(
-                f"{where} ({checkpoint.architecture}) brings its own code, which is not run unless "
-                "you trust it: read it, then give --adapter-option trust_remote_code=yes"
+                f"{where} ({checkpoint.architecture}) brings its own code, which is never run "
+                f"here: {ELSEWHERE}"
             )
         raise Fatal(
             f"{where} is a checkpoint of {checkpoint.architecture}, which transformers "
@@ -150,28 +207,14 @@ def check_kind(checkpoint: Checkpoint, options: LocalOptions) -> None:
         )
 
 
-def configuration(checkpoint: Checkpoint, options: LocalOptions) -> Any:
+def configuration(checkpoint: Checkpoint) -> Any:
     """Load transformers' configuration object. Raises `Fatal`."""
     from transformers import AutoConfig
 
     try:
-        return AutoConfig.from_pretrained(
-            checkpoint.folder, trust_remote_code=options.trust_remote_code
-        )
+        return AutoConfig.from_pretrained(checkpoint.folder)
     except (ImportError, OSError, ValueError, KeyError, TypeError) as error:
         raise Fatal(f"{checkpoint.folder}/config.json cannot be used: {line(error)}") from error
-
-
-def model_class(config: Any, trust_remote_code: bool) -> Any:
-    """Return the class that loads a checkpoint."""
-    import transformers
-
-    listed = getattr(config, "auto_map", None) or {}
-    if trust_remote_code:
-        for name in ("AutoModelForImageTextToText", "AutoModelForCausalLM", "AutoModel"):
-            if name in listed:
-                return getattr(transformers, name)
-    return transformers.AutoModelForImageTextToText
 
 
 def quiet() -> None:
@@ -198,42 +241,16 @@ def stop_ids(checkpoint: Checkpoint, config: Any, processor: Any) -> tuple[int, 
     return tuple(dict.fromkeys(token for token in end_ids if isinstance(token, int)))
 
 
-def dtype_of(options: LocalOptions, config: Any, device: str) -> torch.dtype:
-    """Return the type that a model computes in. `auto`: the published one on a GPU, float32 on a
-    CPU, which is slow at others. Raises `Fatal`."""
+def _model(read: TransformersModel) -> tuple[Any, list[str]]:
     import torch
+    from transformers import AutoModelForImageTextToText, GenerationConfig
 
-    known = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
-    if options.dtype == "auto":
-        published = str(getattr(config, "dtype", None)).removeprefix("torch.")
-        return known["float32"] if device.startswith("cpu") else known.get(published, known[HALF])
-    if options.dtype not in known:
-        raise Fatal(f"dtype={options.dtype}: choose from auto, {', '.join(known)}")
-    return known[options.dtype]
-
-
-def _processor(options: LocalOptions, checkpoint: Checkpoint, config: Any) -> Any:
-    try:
-        return load_processor(checkpoint.folder, config, options.trust_remote_code)
-    except Fatal:
-        raise
-    except Exception as error:
-        # Processors of so many families may raise anything for a missing file or package.
-        raise Fatal(
-            f"{checkpoint.folder}: its processor cannot be loaded: {line(error)}"
-        ) from error
-
-
-def _model(
-    options: LocalOptions, checkpoint: Checkpoint, config: Any, dtype: torch.dtype, device: str
-) -> tuple[Any, list[str]]:
-    from transformers import GenerationConfig
-
+    options, checkpoint, config = read.options, read.checkpoint, read.family.config
+    dtype = getattr(torch, read.dtype)
     arguments: dict[str, Any] = {
         "config": config,
         "dtype": dtype,
-        "device_map": options.device_map or {"": device},
-        "trust_remote_code": options.trust_remote_code,
+        "device_map": options.device_map or {"": read.device},
         "weights_only": True,
         "output_loading_info": True,
     }
@@ -241,7 +258,7 @@ def _model(
         arguments["attn_implementation"] = options.attn
     if options.quantization is not None:
         arguments["quantization_config"] = _quantization(options.quantization, dtype)
-    kind = model_class(config, options.trust_remote_code)
+    kind = read.kind or AutoModelForImageTextToText
     try:
         model, report = kind.from_pretrained(checkpoint.folder, **arguments)
     except Exception as error:
@@ -266,8 +283,6 @@ def _brought(checkpoint: Checkpoint) -> str | None:
 
 
 def _quantization(name: str, dtype: torch.dtype) -> Any:
-    if name not in QUANTIZATIONS:
-        raise Fatal(f"quantization={name}: choose from {', '.join(QUANTIZATIONS)}")
     if find_spec("bitsandbytes") is None:
         raise Fatal(f"quantization={name} needs bitsandbytes: pip install bitsandbytes")
     from transformers import BitsAndBytesConfig
@@ -299,30 +314,21 @@ def _failure(options: LocalOptions, checkpoint: Checkpoint, error: Exception) ->
     return f"{checkpoint.folder} cannot be loaded: {reason}"
 
 
-def _facts(checkpoint: Checkpoint, model: Any, family: HuggingFaceFamily) -> dict[str, object]:
+def _facts(checkpoint: Checkpoint, model: Any) -> dict[str, object]:
     """Return facts about the loaded model for the run's record."""
+    import PIL
+    import torch
+    import transformers
+
     plain = json.dumps(checkpoint.config, sort_keys=True).encode()
+    on_gpu = model.device.type == "cuda"
     return {
         "architecture": checkpoint.architecture,
         "identity": checkpoint.identity,
         "config_sha256": hashlib.sha256(plain).hexdigest(),
         "dtype": str(model.dtype).removeprefix("torch."),
         "attention": model.config._attn_implementation,
-        "image_processor": family.image_processor,
-        **libraries(model.device),
-    }
-
-
-def libraries(device: torch.device | str) -> dict[str, object]:
-    """Return the device's name, and the versions of what computes on it and prepares pictures for
-    it."""
-    import PIL
-    import torch
-    import transformers
-
-    on_gpu = torch.device(device).type == "cuda"
-    return {
-        "device": torch.cuda.get_device_name(device) if on_gpu else "cpu",
+        "device": torch.cuda.get_device_name(model.device) if on_gpu else "cpu",
         "torch": str(torch.__version__),
         "transformers": transformers.__version__,
         "pillow": PIL.__version__,

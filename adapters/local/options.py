@@ -5,17 +5,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from adapters.contract import Fatal
 from adapters.open_models import OpenModel, open_model
 from adapters.options import Count
-
-if TYPE_CHECKING:
-    import torch
-
 
 LONGEST = 300
 """Characters of an error of another library that are shown."""
@@ -76,9 +72,7 @@ class LocalOptions:
     max_pixels: Count | None = None
     """The most pixels of a picture."""
     batch_size: Count | None = None
-    """Number of calls answered at a time; None (`auto`): as many as memory allows."""
-    trust_remote_code: bool = False
-    """Run Python code that the checkpoint brings along."""
+    """Number of calls answered at a time; None (`auto`): at most 64 on a GPU, 4 on a CPU."""
     quantization: Literal["4bit", "8bit"] | None = None
     """Quantise the weights on loading, to `4bit` or `8bit`."""
 
@@ -102,7 +96,7 @@ class Seq2SeqOptions:
     devices: tuple[str, ...] | None = None
     """Torch's name of the device."""
     batch_size: Count | None = None
-    """Number of calls answered at a time; None (`auto`): as many as memory allows."""
+    """Number of calls answered at a time; None (`auto`): at most 64 on a GPU, 4 on a CPU."""
     piece_tokens: Annotated[int, Meta(ge=2)] = 512
     """Tokens to which each text of a conversation is cut by itself, as in training."""
     end_tokens: Literal["last", "pieces"] = "last"
@@ -142,14 +136,14 @@ def device_of(options: LocalOptions) -> str:
     return devices_of(options)[0]
 
 
-def full_precision(dtype: torch.dtype) -> None:
+def full_precision(dtype: str) -> None:
     """For a model in float32, turn TF32 off: CUDA's libraries would round its numbers to 10 bits.
 
     cuDNN, which prepares pictures' patches, does so unless told otherwise.
     """
-    import torch
+    if dtype == "float32":
+        import torch
 
-    if dtype == torch.float32:
         torch.backends.cudnn.allow_tf32 = False
         torch.backends.cuda.matmul.allow_tf32 = False
 

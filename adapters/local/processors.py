@@ -12,7 +12,6 @@ import importlib
 import json
 import sys
 import warnings
-from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,15 +52,14 @@ def check_torchvision() -> None:
         raise Fatal(message) from error
 
 
-def load_processor(folder: Path, config: Any, trust_remote_code: bool) -> Any:
+def load_processor(folder: Path, config: Any) -> Any:
     """Load the processor of a checkpoint, for pictures and text. Raises `Fatal`."""
     if not any((folder / name).is_file() for name in DESCRIBED):
         raise Fatal(f"{folder} has no {DESCRIBED[-1]}, which says how to prepare its pictures")
-    base = _class(folder, config, trust_remote_code)
-    options = {"trust_remote_code": trust_remote_code}
+    base = _class(folder, config)
     try:
         base = image_only(base)
-        processor = base.from_pretrained(folder, **options)
+        processor = base.from_pretrained(folder)
     except (ImportError, ValueError) as error:
         if find_spec("torchvision") is None and "torchvision" in str(error).lower():
             raise Fatal(_without_torchvision(folder, base)) from error
@@ -69,7 +67,12 @@ def load_processor(folder: Path, config: Any, trust_remote_code: bool) -> Any:
     for part in ("tokenizer", "image_processor"):
         if getattr(processor, part, None) is None:
             raise Fatal(f"the checkpoint has no {part.replace('_', ' ')}: {folder}")
-    _use_pillow(processor, folder, options)
+    if not type(processor.image_processor).__name__.endswith("Pil"):
+        from transformers import AutoImageProcessor
+
+        # Where there is no such backend, the run's record names the one that there is.
+        with contextlib.suppress(ImportError, OSError, ValueError):
+            processor.image_processor = AutoImageProcessor.from_pretrained(folder, backend="pil")
     # Older checkpoints keep it with the tokenizer.
     processor.chat_template = processor.chat_template or processor.tokenizer.chat_template
     if not processor.chat_template:
@@ -141,18 +144,13 @@ def _without_torchvision(folder: Path, base: Any) -> str:
     )
 
 
-def _class(folder: Path, config: Any, trust_remote_code: bool) -> Any:
+def _class(folder: Path, config: Any) -> Any:
     """Return a checkpoint's own processor class, else that of its model type. Raises `Fatal`.
 
     A model type may have several: Pixtral is published in the layout of LLaVA.
     """
     from transformers.models.auto import processing_auto
 
-    custom = (_described(folder, "auto_map") or {}).get("AutoProcessor")
-    if custom is not None and trust_remote_code:
-        from transformers.dynamic_module_utils import get_class_from_dynamic_module
-
-        return get_class_from_dynamic_module(custom, str(folder))
     name = _described(folder, "processor_class")
     named = processing_auto.processor_class_from_name(str(name)) if name else None
     if named is None and type(config) in processing_auto.PROCESSOR_MAPPING:
@@ -175,15 +173,3 @@ def _described(folder: Path, key: str) -> Any:
                 if isinstance(part, dict) and part.get(key):
                     return part[key]
     return None
-
-
-def _use_pillow(processor: Any, folder: Path, options: Mapping[str, Any]) -> None:
-    if not type(processor.image_processor).__name__.endswith("Pil"):
-        from transformers import AutoImageProcessor
-
-        try:
-            processor.image_processor = AutoImageProcessor.from_pretrained(
-                folder, backend="pil", **options
-            )
-        except (ImportError, OSError, ValueError):
-            return  # It has no such backend; the run's record names the one that it has.

@@ -12,31 +12,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adapters.contract import AdapterInfo, Fatal, unless_sampled
+from adapters.contract import Fatal
 from adapters.conversation import END_TOKEN, Conversation, Text
 from adapters.local.checkpoint import Checkpoint
-from adapters.local.contract import Encoded, Loaded, Padded
-from adapters.local.options import Seq2SeqOptions, full_precision, line
-from adapters.local.tensors import check_report
+from adapters.local.contract import Encoded, Padded
+from adapters.local.loading import quiet
+from adapters.local.options import Seq2SeqOptions, line
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-_DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seq2SeqFamily:
     """The tokenizer of a model, and where its texts are cut."""
 
-    name: str
+    config: Any
     tokenizer: Any
     piece_tokens: int
     marked: bool
     """True if an end token follows each text that says so."""
-    pad_id: int
-    end_id: int
 
+    name = "seq2seq"
     image_rule = None
     coordinates = None
     opens_thought = False
@@ -45,7 +42,16 @@ class Seq2SeqFamily:
 
     @property
     def stop_ids(self) -> tuple[int, ...]:
-        return (self.end_id,)
+        return (self.config.eos_token_id,)
+
+    @property
+    def pad_id(self) -> int:
+        return int(self.config.pad_token_id)
+
+    @property
+    def settings(self) -> dict[str, object]:
+        ends = {"end_tokens": "pieces"} if self.marked else {}
+        return {"piece_tokens": self.piece_tokens, **ends}
 
     def encode(self, conversation: Conversation, images: Sequence[Image]) -> Encoded:
         """Encode the input.
@@ -56,7 +62,7 @@ class Seq2SeqFamily:
         import torch
 
         if conversation.pictures:
-            raise Fatal(f"{self.name} takes no pictures")
+            raise Fatal("an encoder-decoder model takes no pictures")
         parts = [p.text for m in conversation.messages for p in m.parts if isinstance(p, Text)]
         ends = [self.marked and text.endswith(END_TOKEN) for text in parts]
         if self.marked and len(parts) > 1 and not any(ends):
@@ -73,11 +79,11 @@ class Seq2SeqFamily:
         ids = [
             token
             for piece, room, end in zip(pieces, rooms, ends, strict=True)
-            for token in (*piece[:room], *([self.end_id] if end else []))
+            for token in (*piece[:room], *(self.stop_ids if end else ()))
         ]
         cut = any(len(piece) > room for piece, room in zip(pieces, rooms, strict=True))
         notice = (
-            f"{self.name}: texts longer than {self.piece_tokens} tokens are cut, as in training "
+            f"texts longer than {self.piece_tokens} tokens are cut, as in training "
             "(option piece_tokens)"
         )
         return Encoded(torch.tensor(ids), None, notices=[notice] if cut else [])
@@ -92,47 +98,9 @@ class Seq2SeqFamily:
         return {}
 
 
-def declared(family: Seq2SeqFamily, checkpoint: Checkpoint, device: str, dtype: str) -> AdapterInfo:
-    """Return the adapter's declaration."""
-    import torch
-    import transformers
-
-    return AdapterInfo(
-        name=family.name,
-        model=family.name.partition(":")[2],
-        provider="local",
-        revision=checkpoint.identity,
-        weights_known=True,
-        takes_pictures=False,
-        greedy=unless_sampled,
-        text_tokens=family.text_tokens,
-        settings={
-            "architecture": checkpoint.architecture,
-            "dtype": dtype,
-            "device": torch.device(device).type,
-            "piece_tokens": family.piece_tokens,
-            **({"end_tokens": "pieces"} if family.marked else {}),
-            "torch": str(torch.__version__),
-            "transformers": transformers.__version__,
-        },
-    )
-
-
-def dtype_of(wanted: str, device: str) -> str:
-    """Return the name of a dtype: on a GPU bfloat16, which T5 needs (float16 overflows), else
-    float32."""
-    if wanted not in _DTYPES:
-        raise Fatal(f"dtype '{wanted}': expected {', '.join(_DTYPES)}")
-    if wanted == "auto":
-        return "bfloat16" if device.startswith("cuda") else "float32"
-    return wanted
-
-
-def family_of(name: str, checkpoint: Checkpoint, options: Seq2SeqOptions) -> Seq2SeqFamily:
+def family_of(checkpoint: Checkpoint, options: Seq2SeqOptions) -> Seq2SeqFamily:
     """Return the family of a checkpoint. Raises `Fatal`, also for a model of another kind."""
     from transformers import AutoConfig, AutoTokenizer
-
-    from adapters.local.loading import quiet
 
     quiet()
     if not checkpoint.config.get("is_encoder_decoder"):
@@ -144,31 +112,7 @@ def family_of(name: str, checkpoint: Checkpoint, options: Seq2SeqOptions) -> Seq
         tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, local_files_only=True)
         config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
     except Exception as error:
-        raise Fatal(f"the tokenizer of {_failed(checkpoint, error)}") from error
-    marked = options.end_tokens == "pieces"
-    ids = config.pad_token_id, config.eos_token_id
-    return Seq2SeqFamily(name, tokenizer, options.piece_tokens, marked, *ids)
-
-
-def loaded(family: Seq2SeqFamily, checkpoint: Checkpoint, device: str, dtype: str) -> Loaded:
-    """Load the model on its device. Raises `Fatal` for weights that are missing or damaged."""
-    import torch
-    from transformers import AutoModelForSeq2SeqLM
-
-    missing = [path for path in checkpoint.weights if not path.is_file()]
-    if missing:
-        raise Fatal(f"missing weights: {missing[0]}")
-    torch_dtype = getattr(torch, dtype)
-    full_precision(torch_dtype)
-    try:
-        model, report = AutoModelForSeq2SeqLM.from_pretrained(
-            checkpoint.folder, dtype=torch_dtype, local_files_only=True, output_loading_info=True
-        )
-    except Exception as error:
-        raise Fatal(_failed(checkpoint, error)) from error
-    notices = check_report(checkpoint.folder, checkpoint.architecture, report)
-    return Loaded(model.to(device).eval(), family, device, None, {}, notices)
-
-
-def _failed(checkpoint: Checkpoint, error: Exception) -> str:
-    return f"{checkpoint.folder} cannot be loaded: {type(error).__name__}: {line(error)}"
+        raise Fatal(
+            f"the tokenizer of {checkpoint.folder} cannot be loaded: {line(error)}"
+        ) from error
+    return Seq2SeqFamily(config, tokenizer, options.piece_tokens, options.end_tokens == "pieces")

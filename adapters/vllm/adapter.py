@@ -8,6 +8,7 @@ ids that were generated: a second round finds the first in the engine's prefix c
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,17 +29,17 @@ from adapters.conversation import Finish, Picture, Reply, Usage
 from adapters.local import loading
 from adapters.local.checkpoint import check_files, fetch_weights, locate
 from adapters.local.contract import Notices, ignored
-from adapters.local.factory import Factory, announced, check_installed, local_options
+from adapters.local.factory import Factory, check_installed, local_options
 from adapters.local.families import HuggingFaceFamily
-from adapters.local.options import devices_of
+from adapters.local.options import Dtype, devices_of
 from adapters.local.processors import check_torchvision
 from adapters.local.sampling import picture_ids, samples, seed_of
-from adapters.local.unloaded import declared
 from adapters.options import SWITCHES, Count
 from adapters.processes import Child
 from adapters.registry import install
 from adapters.vllm.exchange import EngineCall, EnginePicture, EngineReady, EngineReply, Exchange
 
+_log = logging.getLogger(__name__)
 PATIENCE_S = 10.0
 """Seconds that the engine may take to end by itself; what then is left is killed."""
 
@@ -121,7 +122,7 @@ class VllmAdapter:
         return {**self._ready.facts, "counts": dict(self.counts)}
 
     def notices(self) -> list[str]:
-        return self._notices.take() + self._engine.notices()
+        return self._notices.take()
 
     async def close(self) -> None:
         """Cancel all calls and free the device."""
@@ -203,20 +204,16 @@ class VllmOptions:
     """A folder to load in place of the model's id."""
     revision: str | None = None
     """Commit, branch or tag on the hub."""
-    dtype: str = "auto"
+    dtype: Dtype = "auto"
     """The type of the weights: a name of torch's, or `auto` (as published)."""
     devices: tuple[str, ...] | None = None
     """The GPUs that one copy of the model is spread over (tensor parallel). None: the first."""
     max_pixels: Count | None = None
     """The most pixels of a picture."""
-    trust_remote_code: bool = False
-    """Run Python code that the checkpoint brings along."""
     max_num_seqs: Count = 128
     """The most sequences in a batch."""
     max_model_len: Count | None = None
     """Context length in tokens. None: the model's own, which must fit the memory."""
-    batch_invariant: bool | None = None
-    """True if replies must not depend on batches. None: as `VLLM_BATCH_INVARIANT` is set."""
     engine_args: Mapping[str, object] | None = None
     """Further arguments of vLLM's `AsyncEngineArgs`."""
 
@@ -241,12 +238,11 @@ def _described(model: str, read: Mapping[str, Any], loads: bool) -> UnloadedMode
         found.check(SPREAD)
     elif loads and checkpoint.commit is None:
         check_files(checkpoint)
-    invariant = _invariant(options)
-    info = _info(declared(replace(named, name="vllm"), found), options, invariant)
+    invariant = SWITCHES.get(os.environ.get(INVARIANT, "0").lower(), False)
+    info = _info(replace(found, options=replace(named, name="vllm")).declared(), options, invariant)
     arguments = {
         "model": str(checkpoint.folder),
         "dtype": info.settings["dtype"],
-        "trust_remote_code": options.trust_remote_code,
         "tensor_parallel_size": len(devices),
         "max_num_seqs": options.max_num_seqs,
         # A checkpoint's own generation_config samples and punishes repetition.
@@ -264,15 +260,13 @@ def _described(model: str, read: Mapping[str, Any], loads: bool) -> UnloadedMode
     own = sorted({*arguments, "max_model_len", "revision"} & set(options.engine_args or {}))
     if own:
         raise Fatal(f"engine_args: '{own[0]}' has its own option; leave it out")
-    environment = {INVARIANT: str(int(invariant)), **_visible(options.devices or ())}
 
     def load() -> Adapter:
         if checkpoint.commit is not None:
             fetch_weights(named, checkpoint)
-        with announced(info.name, ", ".join(devices)):
-            return VllmAdapter(
-                info, family, {**PREFIXES, **arguments, **(options.engine_args or {})}, environment
-            )
+        _log.info("loading %s on %s ...", info.name, ", ".join(devices))
+        given = {**PREFIXES, **arguments, **(options.engine_args or {})}
+        return VllmAdapter(info, family, given, _visible(options.devices or ()))
 
     return UnloadedModel(info, load)
 
@@ -300,12 +294,6 @@ def _visible(devices: Sequence[str]) -> dict[str, str]:
     names = [name.strip() for name in seen.split(",")] if seen else None
     chosen = ",".join(names[number] if names else str(number) for number in numbers)
     return {"CUDA_VISIBLE_DEVICES": chosen} if numbers else {}
-
-
-def _invariant(options: VllmOptions) -> bool:
-    if options.batch_invariant is not None:
-        return options.batch_invariant
-    return SWITCHES.get(os.environ.get(INVARIANT, "0").lower(), False)
 
 
 vllm = Factory(VllmOptions, _described)

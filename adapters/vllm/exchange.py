@@ -92,7 +92,7 @@ class Exchange:
         self._open: dict[int, tuple[str, Future[Any]]] = {}
         self._numbers = itertools.count()
         self._lock = threading.Lock()
-        self._closed = self._told = False
+        self._closed = False
         self._writer = threading.Thread(target=self._write, name="to vLLM", daemon=True)
         self._reader = threading.Thread(target=self._read, name="from vLLM", daemon=True)
         self._writer.start()
@@ -119,13 +119,6 @@ class Exchange:
 
         future.add_done_callback(done)
         return future
-
-    def notices(self) -> list[str]:
-        """Return why the child ended, once, if it did by itself."""
-        if self.ended is None or self._closed or self._told:
-            return []
-        self._told = True
-        return [self.ended]
 
     def close(self, patience_s: float = 0.0) -> None:
         """Have the child stop, and kill it if it has not ended after `patience_s` seconds. May be

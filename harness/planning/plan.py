@@ -159,7 +159,7 @@ def plan_run(
         settings = replace(settings, base_url=SERVED)
     # What is asked about, and how.
     source = benchmark_of(settings)
-    settings = replace(settings, max_tokens=settings.max_tokens or usual, **source.fixed)
+    settings = replace(settings, max_tokens=settings.max_tokens or usual)
     if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:
         settings = replace(settings, protocol=source.protocol)
     protocol = open_with(settings, source, info)

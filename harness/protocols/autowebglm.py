@@ -18,7 +18,7 @@ from itertools import count
 
 from adapters.conversation import Conversation, Reply, user
 from harness.dialogue import Ask, Dialogue
-from harness.protocols.contract import Needs, limit_of
+from harness.protocols.contract import Needs, limit_of, offered
 from harness.protocols.texts import PromptedProtocol, Schema
 from harness.records import SEGMENT_ID, Choice, Earlier, Step
 from harness.views import StepView
@@ -98,9 +98,7 @@ class AutoWebGLM(PromptedProtocol):
 
     def dialogue(self, view: StepView) -> Dialogue:
         """Ask for a command. Raises ValueError without choices."""
-        step, choices = view.step, view.choices
-        if not choices:
-            raise ValueError(f"step {step.step_id} has no choices to offer")
+        step, choices = offered(view)
         ids = element_ids(choices)
         conversation = Conversation((user(self.question(step, ids)),))
         reply = yield Ask(conversation, PLACE, max_tokens=limit_of(self.max_tokens, 0))

@@ -8,7 +8,7 @@ measured instead of zero.
 from __future__ import annotations
 
 from harness.dialogue import Dialogue
-from harness.protocols.contract import Needs, StepProtocol
+from harness.protocols.contract import Needs, StepProtocol, offered
 from harness.views import StepView
 from parsers import ELEMENT_ONLY, Prediction, Status
 
@@ -29,9 +29,7 @@ class Classify(StepProtocol):
 
     def dialogue(self, view: StepView) -> Dialogue:
         """Answer without a call. Raises ValueError without choices."""
-        step, choices = view.step, view.choices
-        if not choices:
-            raise ValueError(f"step {step.step_id} has no choices to offer")
+        _, choices = offered(view)
         last = len(choices)
         first = min(choices, key=lambda choice: last if choice.rank is None else choice.rank)
         return Prediction.of(Status.ANSWERED, element=first.id, flags=(ELEMENT_ONLY,))

@@ -39,7 +39,7 @@ from harness.dialogue import Dialogue
 from harness.options import History
 from harness.options import NoneRule as NoneRule
 from harness.options import Source as Source
-from harness.records import Choice
+from harness.records import Choice, Step
 from harness.views import StepView
 from parsers import letter
 from parsers.actions import ActionSpace, Counterparts
@@ -276,6 +276,13 @@ class StepProtocol(AskingProtocol):
     @abstractmethod
     def dialogue(self, view: StepView) -> Dialogue:
         """Ask about one step. Raises ValueError if there is nothing to choose from."""
+
+
+def offered(view: StepView) -> tuple[Step, Sequence[Choice]]:
+    """Return a step and the choices of a protocol that needs some. Raises ValueError without."""
+    if not view.choices:
+        raise ValueError(f"step {view.step.step_id} has no choices to offer")
+    return view.step, view.choices
 
 
 def _plain(value: object) -> object:

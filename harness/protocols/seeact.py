@@ -35,6 +35,7 @@ from harness.protocols.contract import (
     flagged,
     lettering,
     limit_of,
+    offered,
     to_prediction,
 )
 from harness.protocols.texts import (
@@ -135,9 +136,7 @@ class TwoRounds(PromptedProtocol):
 
     def dialogue(self, view: StepView) -> Dialogue:
         """Describe, then choose. Raises ValueError without choices."""
-        step, choices = view.step, view.choices
-        if not choices:
-            raise ValueError(f"step {step.step_id} has no choices to offer")
+        step, choices = offered(view)
         rounds = described_first(
             self.opening(step),
             self.question(step, choices),

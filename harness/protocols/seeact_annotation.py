@@ -17,7 +17,7 @@ from adapters.conversation import Message, Picture, user
 from harness.dialogue import Dialogue
 from harness.errors import UserError
 from harness.options import Source
-from harness.protocols.contract import Lettering, flagged
+from harness.protocols.contract import Lettering, flagged, offered
 from harness.protocols.groups import CandidateGroup
 from harness.protocols.seeact import ROUND_NEEDS, ROUND_TEXTS
 from harness.protocols.seeact_choice import SeeActChoice, letters_of
@@ -79,9 +79,7 @@ class SeeActAnnotation(SeeActChoice):
 
         If none of the candidates can be marked, the answer is none and nothing is asked.
         """
-        step, choices = view.step, view.choices
-        if not choices:
-            raise ValueError(f"step {step.step_id} has no choices to offer")
+        step, choices = offered(view)
         marked = sum(can_be_marked(choice, step.page_size) for choice in choices)
         if not marked:
             return Prediction(Status.NONE, flags=(UNMARKED,))

@@ -32,7 +32,7 @@ from functools import partial
 
 from adapters.conversation import Message, Order, Reply, user
 from harness.dialogue import Dialogue
-from harness.protocols.contract import Needs
+from harness.protocols.contract import Needs, offered
 from harness.protocols.seeact import (
     ROUND_NEEDS,
     ROUND_TEXTS,
@@ -237,9 +237,7 @@ class SeeActAttributes(PromptedProtocol):
 
     def dialogue(self, view: StepView) -> Dialogue:
         """Describe the action, then the element. Raises ValueError without choices."""
-        step, choices = view.step, view.choices
-        if not choices:
-            raise ValueError(f"step {step.step_id} has no candidates to match with")
+        step, choices = offered(view)
         rounds = described_first(
             self.opening(step),
             (user(self.texts["second"]),),

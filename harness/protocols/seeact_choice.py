@@ -19,7 +19,7 @@ from adapters.conversation import Message, Order, Picture, Reply, user
 from harness.dialogue import Dialogue, together
 from harness.options import Source
 from harness.protocols import seeact
-from harness.protocols.contract import Lettering, Needs, flagged, to_prediction
+from harness.protocols.contract import Lettering, Needs, flagged, offered, to_prediction
 from harness.protocols.groups import (
     CandidateGroup,
     group_of,
@@ -99,9 +99,7 @@ class SeeActChoice(PromptedProtocol):
 
     def dialogue(self, view: StepView) -> Dialogue:
         """Ask about the batches. Raises ValueError without choices."""
-        step, choices = view.step, view.choices
-        if not choices:
-            raise ValueError(f"step {step.step_id} has no choices to offer")
+        step, choices = offered(view)
         dialogues = [
             self._batch(step, group, place) for place, group in self._groups(step, choices)
         ]

@@ -37,8 +37,7 @@ _MOVED = {
     ),
     "--protocol-option": "none prompts first_of_many value_style",
     "--adapter-option": (
-        "max_pixels ends model_path revision dtype attn quantization trust_remote_code batch_size "
-        "devices device_map"
+        "max_pixels ends model_path revision dtype attn quantization batch_size devices device_map"
     ),
     "--only": "website domain task_id step_id",
 }

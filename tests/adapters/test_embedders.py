@@ -24,8 +24,8 @@ from adapters.checks import checked_vectors
 from adapters.embedding import batches, from_bytes, single_precision, to_bytes
 from adapters.prices import PriceSheet, Rates
 from tests.adapters.support import KEY
-from tests.servers import Answer, Ask, WireServer, drop, error, html, refusing, stall, truncated
-from tests.servers.wire import body_of, vector_of
+from tests.servers import Answer, WireServer, drop, error, html, refusing, stall, truncated
+from tests.servers.wire import vector_of
 
 TEXTS = ("find a flight", "", "book a table")
 INFO = EmbedderInfo("m", "m", "p")
@@ -168,18 +168,6 @@ def test_vectors_that_cannot_be_those_of_the_texts_are_malformed(data: Any) -> N
         embed(embedder(server))
     assert caught.value.kind == "malformed"
     assert len(str(caught.value)) < 600
-
-
-def test_usage_that_cannot_be_counts_as_none() -> None:
-    with WireServer(lambda ask: Answer(usage=None)) as server:
-        assert embed(embedder(server)).usage is None
-
-    def react(ask: Ask) -> Answer:
-        body = body_of(ask, Answer())
-        return Answer(raw=json.dumps(body | {"usage": {"prompt_tokens": -1}}).encode())
-
-    with WireServer(react) as server:
-        assert embed(embedder(server)).usage is None
 
 
 def test_vectors_of_another_length_than_before_are_malformed() -> None:

@@ -124,21 +124,10 @@ def test_a_server_of_this_machine_is_not_asked_through_a_proxy(
     assert reply.text == "fine"
 
 
-def test_null_choices_are_malformed() -> None:
-    assert fault("openai", Answer(raw=b'{"id": "x", "choices": null}')).kind == "malformed"
-
-
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_the_wait_that_a_server_asks_for_is_handed_on(provider: Provider) -> None:
     assert fault(provider, error(429, retry_after="9")).retry_after_s == 9.0
     assert fault(provider, error(429)).retry_after_s is None
-
-
-def test_milliseconds_and_dates_are_waits_too() -> None:
-    assert fault("openai", error(429, retry_after_ms="250")).retry_after_s == 0.25
-    date = error(429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT")
-    assert fault("openai", date).retry_after_s == 0.0
-    assert fault("openai", error(429, retry_after="soon")).retry_after_s is None
 
 
 def test_googles_wait_is_in_the_body_and_a_days_quota_is_final() -> None:
@@ -187,10 +176,6 @@ def test_what_will_not_pass_ends_the_run_in_one_line(provider: Provider, answer:
     ("provider", "answer"),
     [
         ("openai", error(400, "too much", "context_length_exceeded")),
-        ("openai", error(400, "This model's maximum context length is 4096 tokens. However...")),
-        ("openai", error(400, "the request exceeds the available context size")),
-        ("openai", error(400, "The decoder prompt is longer than the maximum model length")),
-        ("openai", error(400, "The input has 5000 tokens; the context window is 4096 tokens.")),
         ("anthropic", error(400, "prompt is too long: 210000 tokens > 200000 maximum")),
         ("google", error(400, "The input token count (2) exceeds the maximum number of tokens")),
         ("openai", error(413, "large")),
@@ -256,15 +241,6 @@ def test_a_refused_parameter_is_left_out_from_then_on_and_reported_once(
     assert adapter.notices() == []
 
 
-def test_a_server_that_forbids_unknown_fields_gets_none() -> None:
-    with WireServer(refusing("repetition_penalty", status=422)) as server:
-        adapter = adapter_for("openai", server)
-        [reply] = ask(adapter)
-    assert reply.sent == {"max_tokens": 1024, "temperature": 0.0, "frequency_penalty": 0.0}
-    assert [body.get("repetition_penalty") for body in (a.body for a in server.asks)] == [1.0, None]
-    assert adapter.notices() == ["openai:some-model refused repetition_penalty=1.0: no longer sent"]
-
-
 def test_calls_in_flight_learn_of_a_refusal_together() -> None:
     async def run() -> list[Reply]:
         try:
@@ -279,12 +255,6 @@ def test_calls_in_flight_learn_of_a_refusal_together() -> None:
         ("frequency_penalty", "max_completion_tokens", "temperature")
     }
     assert len(adapter.notices()) == 2
-
-
-def test_an_unknown_name_for_the_output_limit_is_exchanged() -> None:
-    with WireServer(refusing("max_tokens")) as server:
-        [reply] = ask(adapter_for("openai", server))
-    assert reply.sent["max_completion_tokens"] == 1024
 
 
 @every_wire

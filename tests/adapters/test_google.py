@@ -158,13 +158,6 @@ def test_the_body_is_the_one_that_googles_sdk_sends() -> None:
     assert {name: ours.headers[name] for name in same} == {n: theirs.headers[n] for n in same}
 
 
-def test_an_empty_reply_does_not_go_back_empty() -> None:
-    with WireServer(Answer("", finish="length")) as server:
-        two_rounds(adapter_for("google", server))
-    sent_back = bodies(server)[1]["contents"][1]
-    assert sent_back == {"role": "model", "parts": [{"text": "(no reply)"}]}
-
-
 def test_what_is_declared() -> None:
     info = describe("gemini-3.8-flash", media_resolution="low").info
     assert (info.provider, info.price_ref, info.billed) == ("google", "gemini-3.8-flash", True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapters import Conversation, Fatal, Finish, Usage, describe, user
+from adapters import Fatal, Finish, Usage, describe, user
 from tests.adapters.support import (
     SCREENSHOT,
     Pictures,
@@ -17,7 +17,7 @@ from tests.adapters.support import (
     request,
     two_rounds,
 )
-from tests.servers import Answer, WireServer, refusing
+from tests.servers import Answer, WireServer
 
 
 @pytest.fixture
@@ -161,27 +161,6 @@ def test_a_second_round_after_a_first_on_record_writes_nothing() -> None:
     assert "prompt_cache_breakpoint" not in part(bodies(server)[1], 1, 1)
 
 
-@pytest.mark.usefixtures("as_openai")
-def test_a_refused_default_is_left_out_and_reported() -> None:
-    with WireServer(refusing("temperature", "prompt_cache_options")) as server:
-        adapter = adapter_for("openai", server, model="gpt-5.6-sol")
-        [reply] = ask(adapter, request(temperature=0.0, by_protocol=["temperature"]))
-    assert set(reply.sent) == {"max_completion_tokens", "prompt_cache_key"}
-    assert len(adapter.notices()) == 2
-
-
-def test_a_model_without_pictures_still_takes_text() -> None:
-    with WireServer() as server:
-        pictures = Pictures()
-        adapter = adapter_for("openai", server)
-        text_only = request(Conversation((user("hello"),)))
-        asyncio.run(adapter.ask(text_only, pictures))
-    assert pictures.asked == 0
-    assert bodies(server)[0]["messages"] == [
-        {"role": "user", "content": [{"type": "text", "text": "hello"}]}
-    ]
-
-
 def test_parallel_calls_run_side_by_side() -> None:
     async def run() -> None:
         await asyncio.gather(*(adapter.ask(request(), Pictures()) for _ in range(20)))
@@ -210,9 +189,3 @@ def test_what_is_declared() -> None:
 def test_a_detail_that_the_model_does_not_have_is_refused() -> None:
     with pytest.raises(Fatal, match="gpt-4o takes no pictures with detail 'original'"):
         describe("gpt-4o", detail="original")
-
-
-def test_the_environments_address_counts_as_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
-    info = describe("gpt-4o").info
-    assert (info.endpoint, info.billed) == ("http://localhost:1/v1", False)

@@ -17,7 +17,6 @@ from tests.adapters.support import (
 )
 from tests.adapters.test_responses_replies import message, raw, said
 from tests.servers import Answer, WireServer, refusing
-from tests.servers.responses import complaint_about
 
 PICTURE = "data:image/jpeg;base64,/9hwaWN0dXJl"
 INCLUDED = ["reasoning.encrypted_content"]
@@ -211,38 +210,3 @@ def test_the_wires_are_two_models_on_record() -> None:
     assert (over["state"], over["store"]) == ("echo", False)
     with pytest.raises(Fatal, match="wire: expected one of chat, responses"):
         describe("gpt-5.6", wire="smoke")
-
-
-def shown(*parts: Any) -> dict[str, Any]:
-    return {"input": [{"role": "user", "content": list(parts)}]}
-
-
-TEXT, IMAGE = {"type": "input_text", "text": "x"}, {"type": "input_image", "image_url": PICTURE}
-HIDDEN = {"type": "reasoning", "summary": [], "encrypted_content": "gA"}
-DONE = {"status": "completed"}
-ANSWER = {"role": "assistant", "content": "x"}
-
-
-@pytest.mark.parametrize(
-    ("words", "wrong"),
-    [
-        ("max_tokens: unknown parameter", {"max_tokens": 100}),
-        ("messages: unknown parameter", {"messages": []}),
-        ("not supported with", {"temperature": 0, "reasoning": {"effort": "medium"}}),
-        ("content", shown({"type": "text", "text": "x"})),
-        ("detail: missing", shown(IMAGE)),
-        ("image_url", shown({**IMAGE, "image_url": {"url": PICTURE}, "detail": "low"})),
-        ("base64", shown({**IMAGE, "image_url": "data:image/png;base64,?", "detail": "low"})),
-        ("following item", {"input": [HIDDEN, *shown(TEXT)["input"]]}),
-        ("not found", {"input": [message(said("x"), **DONE)]}),
-        ("id: missing", {"input": [HIDDEN, message(**DONE)], "store": True}),
-        ("not encrypted", {"input": [{"type": "reasoning", "summary": []}, ANSWER]}),
-        ("effort", {"reasoning": {"effort": "huge"}}),
-        ("previous", {"previous_response_id": "r", "input": [message(**DONE)], "store": True}),
-        ("not supported", {"model": "gpt-4o", "include": INCLUDED}),
-    ],
-)
-def test_the_server_of_these_tests_refuses_what_openai_refuses(words: str, wrong: Any) -> None:
-    good = {"model": "gpt-5.6", "store": False, **shown(TEXT, {**IMAGE, "detail": "original"})}
-    assert complaint_about(good) is None
-    assert words in str(complaint_about(good | wrong))

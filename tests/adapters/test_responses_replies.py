@@ -114,27 +114,6 @@ def test_a_refusal_part_is_a_refusal_beside_any_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("usage", "expected"),
-    [
-        ({"input_tokens": 90, "output_tokens": 5}, Usage(90, output=5)),
-        (
-            {"input_tokens": 90, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 7}},
-            Usage(90, 7, output=5),
-        ),
-        ({"input_tokens": float("nan"), "output_tokens": 5}, None),
-        ({"input_tokens": 90, "output_tokens": float("inf")}, None),
-        ({"input_tokens": 10**30, "output_tokens": -5}, None),
-        ("none", None),
-        (None, None),
-    ],
-)
-def test_usage_may_be_thin_or_impossible(usage: Any, expected: Usage | None) -> None:
-    """vLLM has no `cache_write_tokens`, which the SDK's model demands."""
-    reply = reply_to(raw(usage=usage))
-    assert (reply.text, reply.usage) == ("click", expected)
-
-
-@pytest.mark.parametrize(
     "item",
     [
         {"type": "web_search_call", "id": "ws_1", "status": "completed"},

@@ -11,9 +11,7 @@ import pytest
 from adapters import Fatal, Finish, Usage
 from adapters.event_streams import events
 from tests.adapters.support import Pictures, adapter_for, ask, request
-from tests.adapters.test_ends import chunks
 from tests.adapters.test_failures import fault
-from tests.adapters.test_malformed_replies import body
 from tests.servers import Answer, Ask, WireServer, error
 
 DEMANDS = [
@@ -342,13 +340,6 @@ def test_an_address_without_gemini_ends_in_one_line() -> None:
         with pytest.raises(Fatal, match="answered 404: nothing here"):
             ask(adapter_for("google", server))
         assert server.count == 2
-
-
-def test_a_stream_that_ends_as_a_plain_reply_does_says_the_same() -> None:
-    plain = body("openai")
-    with WireServer([Answer(raw=json.dumps(plain).encode()), stream(chunks(plain))]) as server:
-        one, other = ask(adapter_for("openai", server), request(), request())
-    assert (one.text, one.usage, one.finish) == (other.text, other.usage, other.finish)
 
 
 def test_events_over_several_lines_are_one() -> None:

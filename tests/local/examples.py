@@ -117,9 +117,9 @@ def reference(loaded: Loaded, work: Work) -> list[int]:
 
 def load_now(options: LocalOptions, device: str = "cpu") -> Loaded:
     """Load the model that the options name, ready on its device."""
-    from adapters.local import unloaded
+    from adapters.local.loading import read
 
-    return unloaded.read(options, device).load()
+    return read(options, device).load()
 
 
 def ids_of(results: Sequence[object]) -> list[list[int]]:

@@ -20,7 +20,6 @@ from safetensors.torch import load_file, save_file
 from adapters import EMBEDDING_MODELS, make
 from adapters.contract import Fatal
 from adapters.local.checkpoint import Checkpoint as Files
-from tests.harness.commands import tool
 from tests.local.conftest import Checkpoint
 from tests.local.qwen_vl import tiny as qwen_vl
 from tests.local.test_embedder import folder as encoder  # noqa: F401 (a fixture)
@@ -130,25 +129,9 @@ def test_tensors_of_an_adapter_in_the_weights_are_refused(
     assert said.endswith(f"which would not be applied: {MERGE}")
 
 
-def test_a_model_that_was_saved_inside_of_an_adapter_is_refused(kind: tuple[Path, Opened]) -> None:
-    """As peft names the weights that it wraps."""
-    folder, opened = kind
-
-    def wrapped(tensors: dict[str, torch.Tensor]) -> None:
-        name = max(tensors)
-        tensors[name.removesuffix(".weight") + ".base_layer.weight"] = tensors.pop(name)
-        tensors[name.removesuffix(".weight") + ".lora_A.weight"] = torch.zeros(2, 2)
-
-    changed(folder, wrapped)
-    assert "the weights hold an adapter (2 tensors" in refusal(opened, folder)
-
-
 def test_tensors_that_are_left_over_are_told(kind: tuple[Path, Opened]) -> None:
     folder, opened = kind
     changed(folder, lambda tensors: tensors.update({"extra.head.weight": torch.zeros(2, 2)}))
-    if (folder / "qwen.tiktoken").exists():
-        assert "1 tensor unexpected: extra.head.weight" in refusal(opened, folder)
-        return
     made = opened(folder)
     (notice,) = made.notices()
     assert "does not use all of its tensors (1 are left over, the first is extra.head" in notice
@@ -165,8 +148,7 @@ def test_tensors_that_are_missing_are_refused(kind: tuple[Path, Opened]) -> None
         ]
 
     changed(folder, without)
-    said = refusal(opened, folder)
-    assert "tensors are missing or have another shape (1," in said or "1 tensor missing" in said
+    assert "tensors are missing or have another shape (1," in refusal(opened, folder)
 
 
 def test_adapters_below_a_folder_are_part_of_its_identity(
@@ -180,16 +162,3 @@ def test_adapters_below_a_folder_are_part_of_its_identity(
     one = Files(folder, None, {}).identity
     (folder / "vision-lora" / "adapter_model.safetensors").write_bytes(b"2")
     assert len({plain, one, Files(folder, None, {}).identity}) == 3
-
-
-def test_a_run_with_an_adapter_next_to_its_model_ends_before_it_begins(
-    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    folder = Path(shutil.copytree(checkpoint("llava"), tmp_path / "model"))
-    (folder / "adapter_config.json").write_text(CONFIG)
-    tool.isolate(monkeypatch, tmp_path)
-    called = tool.call("--model", f"hf:{folder}", *tool.ONE_TASK, "--out", tmp_path / "run")
-    assert called.code == 2
-    assert called.err.count("\n") == 1
-    assert "holds an adapter next to the model" in called.err
-    assert not (tmp_path / "run").exists()

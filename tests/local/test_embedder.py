@@ -149,20 +149,6 @@ def test_what_is_missing_is_said_in_one_line_with_the_command() -> None:
     )
 
 
-def test_a_cancelled_call_leaves_the_embedder_usable(folder: Path) -> None:
-    async def run() -> int:
-        embedder = made(f"hf:{folder}")
-        task = asyncio.create_task(embedder.embed(WORDS))
-        await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        embedded = await embedder.embed(WORDS)
-        await embedder.close()
-        return len(embedded.vectors)
-
-    assert asyncio.run(run()) == 3
-
-
 def test_a_role_of_a_run_embeds_on_this_machine(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -98,11 +98,6 @@ def test_two_rounds_of_the_sample_run_to_the_end(run: Run, family: str) -> None:
     assert {"torch", "transformers", "device", "identity"} <= facts.keys()
 
 
-def test_batches_change_nothing(run: Run) -> None:
-    base = told(run("qwen2.5-vl", "eight", "--adapter-option", "batch_size=8"))
-    assert told(run("qwen2.5-vl", "one", "--adapter-option", "batch_size=1")) == base
-
-
 def test_a_run_that_was_killed_goes_on_to_the_same_replies(
     run: Run, checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,6 @@ from adapters.local.adapter import LocalAdapter
 from adapters.local.checkpoint import locate
 from adapters.local.contract import ModelFamily
 from adapters.local.loading import family as family_in
-from adapters.local.memory import TYPICAL_TEXT, cache_bytes, typical_tokens
 from adapters.local.options import LocalOptions
 from adapters.local.padding import alike
 from adapters.local.processors import image_only
@@ -55,7 +54,6 @@ ONE_BY_ONE = ("minicpm-v-4.6", "molmo2")
 """Families whose processors prepare two pictures otherwise together than apart."""
 ALONE = ("hunyuan-vl",)
 """Families that the self-test finds: HunYuan-VL counts pictures over the rows of a batch."""
-ALIKE = ("llava", *tiny.FAMILIES, "glm4v", "gemma3", "idefics3", "internvl")
 """Families of which every layer keeps the same for a token."""
 SIZES = ((150, 90), (60, 210), (150, 90))
 
@@ -206,9 +204,7 @@ def test_pictures_in_the_plan_cost_what_the_processor_writes(load: Load, name: s
     counted_as_written(family)
     rule = family.image_rule
     assert rule is not None
-    counted = rule.tokens(*rule.fit(1280, 2560))
-    assert counted is not None
-    assert typical_tokens(family, None) == TYPICAL_TEXT + counted
+    assert rule.tokens(*rule.fit(1280, 2560)) is not None
 
 
 def counted_as_written(family: ModelFamily) -> None:
@@ -231,26 +227,6 @@ def test_a_model_is_described_before_it_is_loaded(checkpoint: Checkpoint, name: 
     info = describe(f"hf:{checkpoint(name)}").info
     assert info.image_rule is not None
     assert info.image_rule.fit(*SIZES[0])
-
-
-@pytest.mark.parametrize("name", HERE)
-def test_the_bytes_of_a_token_are_planned_as_the_model_keeps_them(load: Load, name: str) -> None:
-    """Some keep less than their configuration says: states, or keys that layers share."""
-    import torch
-
-    model = load(name).model
-    out = model(input_ids=torch.full((1, 6), 40), use_cache=True)
-    cache = getattr(out, "past_key_values", None) or out.cache
-    tensors = [
-        tensor
-        for layer in cache.layers
-        for tensor in (getattr(layer, "keys", None), getattr(layer, "values", None))
-        if tensor is not None and tensor.dim() == 4
-    ]
-    kept = sum(tensor.nbytes for tensor in tensors)
-    assert 6 * cache_bytes(model) >= kept
-    if name in ALIKE:
-        assert 6 * cache_bytes(model) == kept
 
 
 def test_rows_of_unequal_length_share_a_batch_where_pictures_are_looked_at_across(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -24,14 +22,12 @@ from adapters import open_models
 from adapters.contract import AdapterInfo, Fatal
 from adapters.conversation import Conversation, Message, Picture, Reply, Text, system, user
 from adapters.local.checkpoint import locate
-from adapters.local.contract import Encoded, Loaded
 from adapters.local.factory import describe
 from adapters.local.loading import family as family_in
 from adapters.local.options import LocalOptions
-from adapters.local.padding import pad
-from adapters.local.processors import image_only
 from tests.local.conftest import Checkpoint, Load
 from tests.local.examples import load_now as load_model
+from tests.local.test_every_family import library_prompt, picture, pixels, stock
 from tests.local.tiny import FAMILIES
 from tests.servers.pixels import smart_resize
 
@@ -51,117 +47,26 @@ def shown(image: Image.Image) -> Picture:
     return Picture("digest", "recipe", *image.size)
 
 
-def stock_processor(folder: Path, kind: str) -> Any:
-    """The library's own processor, without its part for video where that needs torchvision."""
-    import transformers
-
-    name = {
-        "qwen2-vl": "Qwen2VLProcessor",
-        "qwen2.5-vl": "Qwen2_5_VLProcessor",
-        "qwen3-vl": "Qwen3VLProcessor",
-        "llava": "LlavaProcessor",
-    }[kind]
-    base = getattr(transformers, name)
-    return (base if kind == "llava" else image_only(base)).from_pretrained(folder)
-
-
-def talk(image: Image.Image, second: Image.Image) -> tuple[Conversation, list[dict[str, Any]]]:
-    """A conversation without control tokens, and the same in the library's words."""
-    turns: list[tuple[str, list[str | Image.Image]]] = [
-        ("user", ["\nYou are asked to book", image, " a flight.\n\n"]),
-        ("assistant", ["ELEMENT: A\nACTION: CLICK "]),
-        ("user", ["and then?", second]),
-    ]
-    plain = [
-        {
-            "role": role,
-            "content": [
-                {"type": "text", "text": part}
-                if isinstance(part, str)
-                else {"type": "image", "image": part}
-                for part in parts
-            ],
-        }
-        for role, parts in turns
-    ]
-    messages = (
-        Message(
-            "assistant" if role == "assistant" else "user",
-            tuple(Text(part) if isinstance(part, str) else shown(part) for part in parts),
-        )
-        for role, parts in turns
-    )
-    return Conversation(tuple(messages)), plain
-
-
 @pytest.mark.parametrize("kind", ALL)
 def test_prompts_and_pixels_are_those_of_the_library(
     checkpoint: Checkpoint, load: Load, kind: str
 ) -> None:
-    first, second = noise(150, 90), noise(61, 200)
-    conversation, plain = talk(first, second)
-    own = load(kind).family.encode(conversation, [first, second])
-    stock = stock_processor(checkpoint(kind), kind).apply_chat_template(
-        plain, tokenize=True, add_generation_prompt=True, return_dict=True, return_tensors="pt"
+    conversation = Conversation(
+        (
+            user("\nYou are asked to book", picture(0), " a flight.\n\n"),
+            Message("assistant", (Text("ELEMENT: A\nACTION: CLICK "),)),
+            user("and then?", picture(1)),
+        )
     )
-    assert own.ids.tolist() == stock["input_ids"][0].tolist()
-    assert set(own.pictures) == set(stock) - {"input_ids", "attention_mask", "mm_token_type_ids"}
+    own = load(kind).family.encode(conversation, [pixels(one) for one in conversation.pictures])
+    stored = library_prompt(stock(checkpoint(kind), kind), conversation)
+    assert own.ids.tolist() == stored["input_ids"][0].tolist()
+    assert set(own.pictures) == set(stored) - {"input_ids", "attention_mask", "mm_token_type_ids"}
     for name, tensor in own.pictures.items():
-        assert (tensor == stock[name]).all()
+        assert (tensor == stored[name]).all()
     if kind != "llava":
         assert own.token_types is not None
-        assert own.token_types.tolist() == stock["mm_token_type_ids"][0].tolist()
-
-
-def greedy(loaded: Loaded, rows: Sequence[Encoded], **more: Any) -> list[list[int]]:
-    family, model = loaded.family, loaded.model
-    padded = pad(rows, family.pad_id)
-    made = model.generate(
-        input_ids=padded.ids,
-        attention_mask=padded.mask,
-        max_new_tokens=6,
-        do_sample=False,
-        eos_token_id=list(family.stop_ids),
-        pad_token_id=family.pad_id,
-        **family.inputs(model, padded),
-        **more,
-    )
-    return [row.tolist() for row in made[:, padded.ids.shape[1] :]]
-
-
-@pytest.mark.parametrize("kind", ALL)
-def test_replies_are_those_of_the_library_whatever_was_asked_before(
-    checkpoint: Checkpoint, load: Load, kind: str
-) -> None:
-    from transformers import AutoModelForImageTextToText
-
-    images = [noise(150, 90), noise(60, 210, 1)]
-    prompts = [Conversation((user(shown(i), "what now?" * n),)) for n, i in enumerate(images, 1)]
-    family = load(kind).family
-    rows = [family.encode(c, [i]) for c, i in zip(prompts, images, strict=True)]
-    rows.append(family.encode(Conversation((user("only words"),)), []))
-    if kind == "llava":
-        rows = rows[:2]
-    model = AutoModelForImageTextToText.from_pretrained(checkpoint(kind))
-    expected = []
-    for row in rows:
-        types = {} if row.token_types is None else {"mm_token_type_ids": row.token_types[None]}
-        made = model.generate(
-            input_ids=row.ids[None],
-            **types,
-            **row.pictures,
-            max_new_tokens=6,
-            max_length=None,
-            do_sample=False,
-            repetition_penalty=1.0,
-            eos_token_id=list(family.stop_ids),
-            pad_token_id=family.pad_id,
-        )
-        expected.append(made[0, row.length :].tolist())
-    singly = [greedy(load(kind), [row])[0] for row in rows]
-    assert singly == expected
-    together = greedy(load(kind), rows)
-    assert [row[: len(e)] for row, e in zip(together, expected, strict=True)] == expected
+        assert own.token_types.tolist() == stored["mm_token_type_ids"][0].tolist()
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -344,15 +249,6 @@ def test_a_reply_is_shown_without_its_control_tokens(load: Load, kind: str) -> N
     control = family._guard.control  # type: ignore[attr-defined]
     shown_ids = [token for token in ids if token not in control]
     assert family.decode([*ids, *family.stop_ids]) == family.decode(shown_ids)
-
-
-def test_coordinates_are_those_of_the_models_documentation(load: Load) -> None:
-    assert [load(kind).family.coordinates for kind in ALL] == [
-        "per-mille",
-        "absolute",
-        "per-mille",
-        None,
-    ]
 
 
 limits = st.sampled_from([(28, 3_136, 12_845_056), (28, 78_400, 1_605_632), (32, 65_536, 2**24)])

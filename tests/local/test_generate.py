@@ -81,17 +81,6 @@ def test_a_batch_does_not_depend_on_the_batch_before_it(loaded: Loaded, pictures
     assert ids_of(generator.run(works)) == [reference(loaded, work) for work in works]
 
 
-def test_one_by_one_is_the_same_as_eight_at_a_time(loaded: Loaded) -> None:
-    model = loaded.model
-    open_talks = talks(model, 8)
-    loaded = with_stops(loaded, open_talks)
-    eight, single = Generator(loaded, rows=8), Generator(loaded, rows=1)
-    works = [talk.work(model) for talk in open_talks]
-    assert ids_of(eight.run(works)) == ids_of(single.run(works))
-    assert (eight.counts["batches"], single.counts["batches"]) == (1, 8)
-    assert eight.counts["rows"] == single.counts["rows"] == 8
-
-
 def test_a_finish_reason_and_a_limit_belong_to_a_row(one: Loaded) -> None:
     model = one.model
     open_talks = talks(model, 6)

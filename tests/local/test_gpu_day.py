@@ -15,7 +15,6 @@ pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 from benchmarks import gpu_day
-from benchmarks.shape_figures import SHAPES
 
 NOT_THERE = ("pyarrow", "datasets", "pandas", "openai", "anthropic", "google.genai", "vllm")
 """Packages that a lent machine need not have."""
@@ -102,7 +101,3 @@ def test_it_needs_no_package_for_data_or_providers() -> None:
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-
-
-def test_shapes_are_listed_for_every_family() -> None:
-    assert {"tiny", "qwen2-vl-7b", "qwen2.5-vl-7b", "qwen3-vl-8b", "qwen-vl"} <= set(SHAPES)

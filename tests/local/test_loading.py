@@ -13,10 +13,9 @@ pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 from adapters import describe as open_described
-from adapters import digests, make
+from adapters import digests
 from adapters.contract import Fatal
 from adapters.local import checkpoint as files
-from adapters.local.batching import BatchAdapter
 from adapters.local.checkpoint import locate
 from adapters.local.factory import describe
 from adapters.local.options import Dtype, LocalOptions
@@ -54,7 +53,6 @@ def test_a_family_goes_by_its_name_and_folder(checkpoint: Checkpoint, family: st
     assert (loaded.device, loaded.context_tokens) == ("cpu", 16_384)
     assert loaded.facts["dtype"] == "float32"
     assert loaded.facts["attention"] == "sdpa"
-    assert loaded.facts["image_processor"] == "Qwen2VLImageProcessorPil"
     assert not loaded.model.training
 
 
@@ -176,7 +174,6 @@ def test_a_description_needs_no_weights_and_fits_the_model(
         "attention": "default",
         "image_processor": "Qwen2VLImageProcessorPil",
         "quantization": None,
-        "trust_remote_code": False,
     }
     assert told.text_tokens is not None and told.image_rule is not None
     assert told.text_tokens("book a flight<|im_end|>") > 10
@@ -206,19 +203,6 @@ def test_a_model_that_is_described_and_loaded_is_read_once(
     assert len(read) == 1
     assert adapter.info.revision == described.info.revision
     assert described.info.runs_here
-
-
-def test_a_model_that_is_named_can_be_asked(checkpoint: Checkpoint) -> None:
-    import asyncio
-
-    adapter = make("qwen3-vl", model_path=str(checkpoint("qwen3-vl")), batch_size="3")
-    try:
-        assert adapter.info.name == "qwen3-vl"
-        assert isinstance(adapter, BatchAdapter)
-        assert adapter.rows == 3
-        assert str(adapter.info.revision).startswith("sha256:")
-    finally:
-        asyncio.run(adapter.close())
 
 
 @pytest.mark.parametrize(("dtype", "allowed"), [("bfloat16", True), ("float32", False)])

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import logging
 import os
 import shutil
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +17,7 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 import torch
 
-from adapters import describe, make
+from adapters import describe
 from adapters.contract import Fatal
 from adapters.local import checkpoint as files
 from adapters.local import factory, memory
@@ -229,25 +225,3 @@ def test_memory_that_files_fill_counts_as_free(
     assert memory.free_bytes("cpu") == 6_000_000
     (tmp_path / "memory.max").write_text("max\n")
     assert files.free_ram() == 9000 * 1024
-
-
-def test_a_user_is_told_what_takes_long(
-    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    from adapters.local.loading import TransformersModel
-
-    monkeypatch.setattr(factory, "LONG_S", 0.01)
-    caplog.set_level(logging.INFO, "adapters")
-    plain = TransformersModel.load
-
-    def slow(*args: Any, **options: Any) -> Any:
-        deadline = time.monotonic() + 10
-        while not caplog.messages and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return plain(*args, **options)
-
-    monkeypatch.setattr(TransformersModel, "load", slow)
-    folder = str(checkpoint("qwen2-vl"))
-    adapter = make("qwen2-vl", model_path=folder, devices="cpu")
-    asyncio.run(adapter.close())
-    assert caplog.messages == [f"loading {adapter.info.name} on cpu ..."]

@@ -18,7 +18,7 @@ import torch
 from adapters.contract import Fatal, Fault
 from adapters.local.contract import Generated, Loaded
 from adapters.local.generate import Generator
-from adapters.local.memory import batch_size, is_out_of_memory, rows_in
+from adapters.local.memory import is_out_of_memory
 from tests.local.conftest import Load
 from tests.local.examples import ids_of, reference, talks
 
@@ -119,18 +119,6 @@ def test_libraries_beneath_torch_run_out_of_memory_too() -> None:
     assert is_out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"))
     assert is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"))
     assert not is_out_of_memory(RuntimeError("CUDA error: an illegal memory access"))
-
-
-def test_the_batch_size_leaves_room_for_what_is_worked_on(loaded: Loaded) -> None:
-    """A 7B model (57,344 bytes a token) in 60 GiB, and the original Qwen-VL (524,288)."""
-    small, large = 3_300 * (2 * 57_344 + 250_000), 1_500 * (2 * 524_288 + 250_000)
-    rows = [rows_in(60 * 2**30, per_row, 64) for per_row in (small, large)]
-    assert rows == [48, 24]
-    for count, per_row in zip(rows, (small, large), strict=True):
-        assert 0.7 * 60 * 2**30 < count * per_row < 0.9 * 60 * 2**30
-    assert rows_in(2**20, small, 64) == 1
-    assert batch_size(loaded, 5) == 5
-    assert 1 <= batch_size(loaded, None) <= 4
 
 
 def test_nothing_of_a_failed_batch_is_held(loaded: Loaded) -> None:

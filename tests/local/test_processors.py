@@ -20,22 +20,9 @@ from adapters.local.loading import family as family_in
 from adapters.local.options import LocalOptions
 from adapters.local.processors import image_only
 from tests.local import zoo
-from tests.local.conftest import Checkpoint, Load
+from tests.local.conftest import Checkpoint
 from tests.local.examples import load_now
 from tests.local.others import metaspace
-
-CODE = """
-from pathlib import Path
-from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration
-
-Path({mark!r}).touch()
-
-class OwnConfig(Qwen2VLConfig):
-    pass
-
-class OwnModel(Qwen2VLForConditionalGeneration):
-    config_class = OwnConfig
-"""
 
 
 @pytest.mark.parametrize(
@@ -103,46 +90,22 @@ def test_a_processor_is_found_in_every_layout_that_was_published(
     assert found.encode(asked, [picture]).ids.tolist() == ids
 
 
-@pytest.fixture
-def own(
-    checkpoint: Checkpoint, load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Path:
-    """A checkpoint that transformers does not know and that brings its own code."""
-    from safetensors.torch import save_file
-    from transformers import dynamic_module_utils
-
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
-    folder = Path(shutil.copytree(checkpoint("qwen2-vl"), tmp_path / "own"))
-    (folder / "own_code.py").write_text(CODE.format(mark=str(tmp_path / "ran")))
-    # Only models that the library knows have their tensors renamed.
-    save_file(load("qwen2-vl").model.state_dict(), folder / "model.safetensors", {"format": "pt"})
-    config = json.loads((folder / "config.json").read_text())
-    config |= {
-        "model_type": "own",
-        "auto_map": {
-            "AutoConfig": "own_code.OwnConfig",
-            "AutoModelForImageTextToText": "own_code.OwnModel",
-        },
-    }
-    (folder / "config.json").write_text(json.dumps(config))
-    stored = json.loads((folder / "preprocessor_config.json").read_text())
-    stored["processor_class"] = "Qwen2VLProcessor"
-    (folder / "preprocessor_config.json").write_text(json.dumps(stored))
-    return folder
-
-
-def test_code_that_a_checkpoint_brings_is_run_only_when_it_is_trusted(
-    own: Path, tmp_path: Path
+@pytest.mark.parametrize("known", [True, False])
+def test_code_that_a_checkpoint_brings_is_never_run(
+    checkpoint: Checkpoint, tmp_path: Path, known: bool
 ) -> None:
-    with pytest.raises(Fatal, match="brings its own code, which is not run unless"):
-        load_now(LocalOptions(str(own)), device="cpu")
+    folder = Path(shutil.copytree(checkpoint("qwen2-vl"), tmp_path / "own"))
+    (folder / "own_code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    names = ("AutoConfig", "AutoModelForImageTextToText", "AutoProcessor", "AutoImageProcessor")
+    for name in ("config.json", "preprocessor_config.json", "tokenizer_config.json"):
+        stored = json.loads((folder / name).read_text())
+        stored["auto_map"] = dict.fromkeys(names, "own_code.Own")
+        if not known and name == "config.json":
+            stored["model_type"] = "own"
+        (folder / name).write_text(json.dumps(stored))
+    if known:
+        assert load_now(LocalOptions(str(folder)), device="cpu").family.name == "qwen2-vl"
+    else:
+        with pytest.raises(Fatal, match="brings its own code, which is never run here"):
+            load_now(LocalOptions(str(folder)), device="cpu")
     assert not (tmp_path / "ran").exists()
-    loaded = load_now(LocalOptions(str(own), trust_remote_code=True), device="cpu")
-    assert (tmp_path / "ran").exists()
-    assert type(loaded.model).__name__ == "OwnModel"
-
-
-def test_trust_runs_no_code_where_none_is_needed(checkpoint: Checkpoint) -> None:
-    options = LocalOptions(str(checkpoint("qwen2-vl")), trust_remote_code=True)
-    assert load_now(options, device="cpu").family.name == "qwen2-vl"

@@ -21,7 +21,6 @@ from adapters import make
 from adapters.contract import Adapter, Fatal
 from adapters.conversation import Reply
 from adapters.local.self_test import TESTED
-from tests.harness.commands import tool
 from tests.local import test_seq2seq
 from tests.local.conftest import Checkpoint
 from tests.local.test_adapter import answered
@@ -170,22 +169,6 @@ def test_a_model_that_replies_otherwise_from_its_cache_is_refused(
             f"without one, so its replies would be wrong: pip install transformers=={TESTED}, or "
             "let a server run it (--model openai:NAME --base-url URL)"
         )
-
-
-def test_a_refused_model_ends_the_run_with_one_line(
-    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    patched(monkeypatch, KINDS["llava"], cache_lost)
-    tool.isolate(monkeypatch, tmp_path)
-    out = tmp_path / "run"
-    called = tool.call(
-        "--model", f"hf:{checkpoint('llava')}", *tool.ONE_TASK, "--progress", "off",
-        "--adapter-option", "devices=cpu", "--out", out,
-    )  # fmt: skip
-    assert called.code == 2
-    assert "does not reply from its cache" in called.err
-    assert "Traceback" not in called.err
-    assert not list(out.glob("calls.jsonl"))
 
 
 def test_scores_that_are_all_equal_are_no_difference(

@@ -14,9 +14,9 @@ kind pass; a page that says `<img>/etc/passwd</img>` made it open that file.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import floor, sqrt
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,9 +26,14 @@ from torch import Tensor
 
 from adapters.contract import Coordinates, Fatal, ImageRule
 from adapters.conversation import Conversation, Message, Text
+from adapters.hub import downloaded
+from adapters.local.checkpoint import Checkpoint
 from adapters.local.contract import Encoded, Padded
-from adapters.local.qwen_vl.tokenizer import END_OF_TEXT, IM_END, IM_START, Tokenizer
+from adapters.local.options import HUB, LocalOptions
+from adapters.local.qwen_vl.config import QwenVLConfig
+from adapters.local.qwen_vl.tokenizer import END_OF_TEXT, FILE, IM_END, IM_START, IMAGE, Tokenizer
 from adapters.local.qwen_vl.vision import positions
+from adapters.open_models import OPEN_MODELS, pixels
 
 if TYPE_CHECKING:
     from adapters.local.qwen_vl.model import QwenVL
@@ -128,40 +133,21 @@ def _generated(message: Message) -> list[int] | None:
 SOURCE = "Qwen-VL (arXiv:2308.12966): squeezed to a square of fixed size, 256 vectors"
 
 
-def image_rule(queries: int, max_pixels: int | None = None) -> ImageRule:
-    """Full-size pictures, since the model itself resizes every picture to the same square.
-
-    Shrinking them first would only blur them twice; `max_pixels` limits their size all the same.
-    """
-
-    def fit(width: int, height: int) -> tuple[int, int]:
-        scale = min(1.0, sqrt(max_pixels / (width * height))) if max_pixels else 1.0
-        return max(1, floor(width * scale)), max(1, floor(height * scale))
-
-    return ImageRule(
-        fit, lambda width, height: queries, source=SOURCE, seen=lambda width, height: 1.0
-    )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class QwenVLFamily:
-    """The tokenizer, and the side in pixels to which pictures are squeezed."""
+    """The tokenizer and the configuration of a checkpoint."""
 
+    config: QwenVLConfig
     tokenizer: Tokenizer
-    image_size: int
-    image_rule: ImageRule | None
-    coordinates: Coordinates | None
-    name: str = "qwen-vl"
+    image_rule: ImageRule
+    coordinates: Coordinates
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Its vocabulary, for the run's record."""
 
+    name = "qwen-vl"
     takes_pictures = True
-
-    @property
-    def opens_thought(self) -> bool:
-        return False
-
-    @property
-    def together(self) -> bool:
-        return True
+    opens_thought = False
+    together = True
 
     @property
     def stop_ids(self) -> tuple[int, ...]:
@@ -176,7 +162,8 @@ class QwenVLFamily:
         wanted = len(conversation.pictures)
         if len(images) != wanted:
             raise Fatal(f"{len(images)} images for a conversation with {wanted} pictures")
-        pictures = {"pixel_values": pixel_values(images, self.image_size)} if images else {}
+        side = self.config.vision.image_size
+        pictures = {"pixel_values": pixel_values(images, side)} if images else {}
         return Encoded(torch.tensor(ids), None, pictures)
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -190,3 +177,39 @@ class QwenVLFamily:
         """Positions and the NTK alpha from each row's own length, and the rows' pictures."""
         alphas = model.alphas(padded.mask.sum(-1))
         return {"position_ids": positions(padded.mask), "ntk_alpha": alphas, **padded.pictures}
+
+
+def family_of(options: LocalOptions, checkpoint: Checkpoint) -> QwenVLFamily:
+    """Return the family of a checkpoint, without its weights. Raises `Fatal`, also for an option
+    that the model does not support."""
+    if options.quantization:
+        raise Fatal("quantization is not supported for the original Qwen-VL; leave it out")
+    folder, config = checkpoint.folder, QwenVLConfig.of(checkpoint.config)
+    # Fine-tuned to point: coordinates from 0 to 1.
+    named = options.name, options.model, folder.name, str(checkpoint.config.get("_name_or_path"))
+    seeclick = any("seeclick" in name.lower() for name in named)
+    path, chat = folder / FILE, HUB["qwen-vl"]
+    if not path.is_file():
+        copy = f"copy {FILE} of {chat} into {folder}"
+        if checkpoint.commit is None:
+            why = " (SeeClick was published without one)" if seeclick else ""
+            raise Fatal(f"{folder}: no {FILE}{why}; {copy}")
+        path = downloaded(chat, None, (FILE,), copy) / FILE
+    shape = config.vision
+    tokenizer = Tokenizer.read(path, shape.queries)
+    if tokenizer.specials[IMAGE] != shape.image_start or tokenizer.size > config.vocab_size:
+        raise Fatal(
+            f"{path} is of another model: <img> is {tokenizer.specials[IMAGE]} of "
+            f"{tokenizer.size} ids, config.json says {shape.image_start} of {config.vocab_size}"
+        )
+    return QwenVLFamily(
+        config,
+        tokenizer,
+        # At full size, since the model itself squeezes every picture to the same square.
+        replace(
+            pixels(options.max_pixels, lambda width, height: shape.queries, SOURCE),
+            seen=lambda width, height: 1.0,
+        ),
+        OPEN_MODELS["seeclick" if seeclick else "qwen-vl-chat"].coordinates,
+        {"vocabulary_sha256": hashlib.sha256(path.read_bytes()).hexdigest()},
+    )

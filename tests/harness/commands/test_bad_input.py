@@ -30,7 +30,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         "'openai' takes no option 'dtype'",
     ),
     "local option of a policy": (
-        (*ORACLE, "--adapter-option", "trust_remote_code=yes"),
+        (*ORACLE, "--adapter-option", "dtype=float32"),
         "--adapter-option has no effect on the policy 'oracle'",
     ),
     "batch size": (

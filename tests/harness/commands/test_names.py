@@ -41,7 +41,7 @@ ELSEWHERE = {
     "--protocol-option {}=VALUE": ("none", "prompts", "first_of_many", "value_style"),
     "--adapter-option {}=VALUE": (
         *("max_pixels", "ends", "model_path", "revision", "dtype", "attn", "quantization"),
-        *("trust_remote_code", "batch_size", "devices", "device_map"),
+        *("batch_size", "devices", "device_map"),
     ),
     "--only {}=VALUE": ("website", "domain", "task_id", "step_id"),
     "--benchmark-option KEY=VALUE": ("candidate_option", "scoring_option"),
@@ -51,7 +51,7 @@ ELSEWHERE = {
     "--benchmark judgment:METHOD:RUN": ("judge",),
 }
 """Names that are given with another option now, by how."""
-WITHOUT = ("picture_cache", "serve_timeout", "workers")
+WITHOUT = ("picture_cache", "serve_timeout", "trust_remote_code", "workers")
 """Names of what is gone: CHANGELOG.md says what is lost."""
 GONE = [(name, how.format(name)) for how, names in ELSEWHERE.items() for name in names]
 IN_PYTHON = {

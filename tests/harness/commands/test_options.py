@@ -86,8 +86,8 @@ def test_a_short_form_and_its_option_are_one(
     [
         (("--dtype", "float32"), "no such option: --dtype; give --adapter-option dtype=VALUE"),
         (
-            ("--no-trust-remote-code",),
-            "no such option: --no-trust-remote-code; give --adapter-option trust_remote_code",
+            ("--no-device-map",),
+            "no such option: --no-device-map; give --adapter-option device_map",
         ),
         (
             ("--benchmark-option", "step_rul=f1"),
@@ -148,5 +148,5 @@ def test_keys_are_listed_by_whom_they_belong_to() -> None:
     assert "step_rule" in listed.out and "distractors" in listed.out
     protocol = call("protocols", "coordinates").out
     assert re.search(r"coordinates .*? One of absolute, unit", " ".join(protocol.split()))
-    assert "trust_remote_code" in call("models", "hf").out
+    assert "device_map" in call("models", "hf").out
     assert "did you mean" in call("protocols", "coordinate").complaint

@@ -31,7 +31,7 @@ class PageScene:
         return (Picture("+".join(ids), "crop", 1280, 700),)
 
     def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
-        raise AssertionError("no marks were asked for")
+        return self.crop(ids)
 
     def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
         return self.page.refined(ids, style=style)

@@ -13,14 +13,11 @@ from harness.errors import UserError
 from harness.pictures import PicturePolicy, Screenshot, plan
 from harness.protocols import ask, open_protocol, written_as
 from harness.protocols.action_strings import ActionStrings
-from harness.protocols.asking import check_actions
-from harness.protocols.autowebglm import AutoWebGLM
 from harness.records import BrowserState, Choice, Step
 from harness.views import StepView
 from parsers.actions import Action, ActionKind, Argument, Value
 from parsers.browsergym import HIGH_LEVEL, answer_in, read, spell
-from parsers.live import BROWSER_ACTIONS, LIVE_ACTIONS
-from parsers.mind2web import MIND2WEB_ACTIONS
+from parsers.live import BROWSER_ACTIONS
 from parsers.records import Prediction, Status
 from tests.harness.protocols.examples import HISTORY, talk
 from tests.harness.protocols.scenes import question
@@ -127,16 +124,6 @@ def test_what_calls_are_in_a_browser(reply: str, expected: Action) -> None:
     again = written_as(PROTOCOL, StepView(at, pool), found, BROWSER_ACTIONS)
     _, found = talk(ask(PROTOCOL, StepView(at, pool), BROWSER_ACTIONS), [again["act"]])
     assert found.action == expected
-
-
-def test_tabs_are_not_there_where_a_benchmark_has_none() -> None:
-    at, pool = question(3)
-    for space in (LIVE_ACTIONS, MIND2WEB_ACTIONS):
-        _, found = talk(ask(PROTOCOL, StepView(at, pool), space), ["new_tab()"])
-        assert (found.status, found.flags) == (Status.NO_ELEMENT, ("other_action",))
-    for space in (LIVE_ACTIONS, BROWSER_ACTIONS, MIND2WEB_ACTIONS):
-        check_actions(PROTOCOL, space)
-        check_actions(AutoWebGLM(), space)
 
 
 def test_points_are_those_of_the_picture() -> None:

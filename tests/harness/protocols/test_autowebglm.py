@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.conversation import Finish, Reply
+from adapters.conversation import Reply
 from harness.errors import UserError
 from harness.page import Page
 from harness.protocols import ask, open_protocol, written_as
@@ -21,7 +21,7 @@ from parsers import MIND2WEB, OPERATIONS, Operation
 from parsers.actions import Action, ActionKind, Argument, Value
 from parsers.autowebglm import FUNCTIONS
 from parsers.records import Prediction, Status
-from tests.harness.protocols.examples import HISTORY, step, talk
+from tests.harness.protocols.examples import HISTORY, talk
 from tests.harness.protocols.scenes import Recorded, question
 from tests.harness.protocols.test_spelling import VALUES
 
@@ -156,15 +156,6 @@ def test_calls_become_actions_of_mind2web(
     assert (found.status.value, found.action, found.flags) == (status, action, flags)
 
 
-def test_withheld_replies_keep_their_status() -> None:
-    for finish, status in (
-        (Finish.CONTENT_FILTER, Status.CONTENT_FILTER),
-        (Finish.TOO_LONG, Status.TOO_LONG),
-        (Finish.REFUSAL, Status.REFUSAL),
-    ):
-        assert came_to(Reply("", finish)).status is status
-
-
 def test_of_several_calls_the_reference_takes_its_first_function() -> None:
     at, pool = question(4)
     said = "hover('A')\nclick('B')"
@@ -236,11 +227,6 @@ def test_a_model_that_repeats_the_question_has_not_answered() -> None:
     at, pool = question(20)
     text = asked(replace(at, history=HISTORY, before=EARLIER), pool)
     assert came_to(text, 20).element is None
-
-
-def test_a_step_without_choices_is_an_error() -> None:
-    with pytest.raises(ValueError, match="has no choices"):
-        next(PROTOCOL.dialogue(StepView(step(), ())))
 
 
 def test_a_prompt_file_needs_the_page_and_the_task(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.contract import AdapterInfo
-from adapters.conversation import Picture, Reply, Text
+from adapters.conversation import Picture, Reply
 from adapters.open_models import open_model
 from harness.benchmarks.grounding.packs import open_pack, pack_of_model, shipped
 from harness.benchmarks.grounding.protocol import Grounding
@@ -65,11 +65,6 @@ def test_a_box_counts_by_its_middle_and_is_kept() -> None:
     assert ask(protocol, '{"bbox_2d": [950, 165, 964, 175]}')[1].parsed == {}, "partly outside"
 
 
-def test_what_is_outside_of_the_picture_is_never_taken_for_another_unit() -> None:
-    _, found = ask(Grounding(coordinates="unit"), "ELEMENT: 746, 314")
-    assert (found.status, found.action) == (Status.OUT_OF_RANGE, None)
-
-
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("coordinates", CONVENTIONS)
 def test_what_is_asked_says_what_numbers_mean(form: Form, coordinates: Convention) -> None:
@@ -92,16 +87,6 @@ def test_every_pack_asks_with_the_instruction_and_nothing_left_open(pack: str) -
     texts = [message.text for message in asked[0].conversation.messages]
     assert "the search field" in texts[-1]
     assert not any(f"{{{name}}}" in t for t in texts for name in ("width", "numbers", "none"))
-
-
-def test_the_picture_goes_where_it_is_wanted() -> None:
-    def parts(protocol: Grounding) -> list[list[str]]:
-        opened = protocol.opening("x", HALF.pictures[0])
-        kinds = {Text: "text", Picture: "picture"}
-        return [[message.role, *(kinds[type(p)] for p in message.parts)] for message in opened]
-
-    assert parts(Grounding()) == [["user", "picture", "text"]]
-    assert parts(Grounding(order="text-first")) == [["user", "text", "picture"]]
 
 
 def test_a_pack_of_ones_own_is_a_few_lines(tmp_path: Path) -> None:

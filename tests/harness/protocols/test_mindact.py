@@ -67,12 +67,6 @@ def test_fine_tuned_models_get_page_and_question_as_two_parts_in_round_brackets(
     assert "(html" not in asked.text
 
 
-def test_generation_lists_no_options() -> None:
-    text = first(MindActGenerate()).conversation.messages[-1].text
-    assert "<a id=4> Sign in 4 </a>" in text
-    assert "B. " not in text
-
-
 def test_shuffles_deal_the_same_candidates_out_differently_and_always_alike() -> None:
     step, pool = question(50)
     deals = [MindActChoice().queue(replace(step, shuffle=n), pool) for n in range(5)]
@@ -100,12 +94,6 @@ def answered(step: Step, wanted: str, reply: str) -> Prediction:
     return hold(MindActChoice().dialogue(StepView(step, pool)), answer)[1]
 
 
-def test_operation_and_value_come_with_the_winner() -> None:
-    step, _ = question(12)
-    found = answered(step, "Menu 3", "Answer: @.\nAction: TYPE\nValue: Ada")
-    assert (found.element, found.operation, found.value) == ("n3", "TYPE", "Ada")
-
-
 def test_unreadable_and_out_of_range_groups_are_rejected_and_flagged() -> None:
     step, pool = question(12)
     _, beyond = hold(
@@ -120,19 +108,6 @@ def test_unreadable_and_out_of_range_groups_are_rejected_and_flagged() -> None:
         lambda _: Reply("Answer: B.", Finish.CONTENT_FILTER),
     )
     assert filtered.status is Status.CONTENT_FILTER
-
-
-def test_a_step_without_a_winner_scores_zero_on_everything() -> None:
-    step, pool = question(6)
-    asked, found = hold(
-        MindActChoice().dialogue(StepView(step, pool)), lambda _: "Answer: A.\nAction: CLICK"
-    )
-    # Five are rejected; the sixth is left over and never asked about.
-    assert [len(group) for group in asked] == [1]
-    left_over = MindActChoice().queue(step, pool)[-1]
-    scores = score(found, Gold("CLICK", "", (left_over,)))
-    assert (scores["element"], scores["success"]) == (0.0, 0.0)
-    assert scores["operation_f1.mind2web"] == 0.0
 
 
 def test_a_model_that_knows_the_left_over_candidate_still_reaches_it() -> None:

@@ -71,8 +71,3 @@ def test_an_element_is_matched_by_number_then_text_then_words(
 def test_written_elements(text: str, expected: Answer) -> None:
     found = read_element(text, lambda said: match_element(said, CHOICES), len(CHOICES))
     assert found == expected
-
-
-def test_letters_mean_nothing_where_none_were_offered() -> None:
-    found = read_element("Option B.\nACTION: CLICK", lambda _: (0, ()), 4)
-    assert (found.status, found.option, found.operation) == (Status.NO_ELEMENT, None, "CLICK")

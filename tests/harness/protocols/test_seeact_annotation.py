@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from adapters.conversation import Picture
-from harness.dialogue import Ask
 from harness.page import Box
 from harness.pictures.marks import place
 from harness.protocols.seeact_annotation import UNMARKED, SeeActAnnotation
 from harness.records import Choice, Step
 from harness.views import StepView
-from parsers import OPERATIONS, Operation, letter
+from parsers import letter
 from parsers.records import Prediction, Status
 from tests.harness.protocols.examples import step
 from tests.harness.protocols.scenes import PageScene, by_place, hold, page_of
@@ -121,58 +118,3 @@ def test_a_step_without_anything_to_mark_is_none_without_a_call() -> None:
     asked, pool = question(3, unseen=[0, 1, 2])
     asks, found = hold(SeeActAnnotation().dialogue(StepView(asked, pool)), by_place({}))
     assert (asks, found) == ([], Prediction.of(Status.NONE, flags=(UNMARKED,)))
-
-
-def test_batches_are_those_of_the_choices_and_an_empty_one_is_left_out() -> None:
-    asked, pool = question(40, unseen=range(27, 40))
-    hold(SeeActAnnotation(eager=True).dialogue(StepView(asked, pool)), by_place(answers({})))
-    assert isinstance(asked.scene, MarkedScene)
-    assert [len(ids) for ids, _ in asked.scene.seen] == [13, 13, 1]
-
-
-VALUES = st.text("abc \"'.,:ß漢", min_size=1).map(lambda v: " ".join(v.split())).filter(len)
-
-
-@given(
-    st.integers(1, 60),
-    st.integers(0, 59),
-    st.booleans(),
-    st.sampled_from(OPERATIONS),
-    VALUES,
-    st.booleans(),
-    st.integers(1, 60),
-)
-@settings(max_examples=100, deadline=None)
-def test_what_is_spelled_is_read_back(
-    count: int, picked: int, none: bool, operation: Operation, value: str, eager: bool, size: int
-) -> None:
-    asked, pool = question(count)
-    protocol = SeeActAnnotation(eager=eager, batch_size=size)
-    chosen = pool[picked % count]
-    groups = protocol._groups(asked, pool)
-    group = next(g for _, g in groups if chosen.id in [c.id for c in g.choices])
-    mark = letter([c.id for c in group.choices].index(chosen.id))
-    wanted = Prediction.of(
-        Status.NONE if none else Status.ANSWERED,
-        None if none else mark,
-        None if none else chosen.id,
-        operation=operation,
-        value="" if operation == "CLICK" else value,
-    )
-    _, found = hold(
-        protocol.dialogue(StepView(asked, pool)),
-        by_place(protocol.write(StepView(asked, pool), wanted)),
-    )
-    assert found == wanted
-
-
-def test_read_again_without_its_page_a_step_gives_the_same_answer() -> None:
-    asked, pool = question(20)
-    replies = by_place(answers({"2": "ELEMENT: A\nACTION: CLICK"}))
-    _, found = hold(SeeActAnnotation().dialogue(StepView(asked, pool)), replies)
-    asks, again = hold(
-        SeeActAnnotation().dialogue(StepView(replace(asked, scene=None, pictures=()), pool)),
-        replies,
-    )
-    assert again == found
-    assert all(isinstance(ask, Ask) for group in asks for ask in group)

@@ -128,12 +128,6 @@ def test_a_single_winner_needs_no_final_round_and_a_final_none_is_none() -> None
     assert (rejected.status, rejected.element) == (Status.NONE, None)
 
 
-def test_none_in_every_batch_is_none_with_the_operation_of_the_first() -> None:
-    step, pool = question(35)
-    _, found = hold(SeeActChoice().dialogue(StepView(step, pool)), answers({}))
-    assert (found.status, found.letter, found.operation) == (Status.NONE, "L", "CLICK")
-
-
 def test_batches_that_cannot_be_read_are_passed_over_and_flagged() -> None:
     step, pool = question(35)
     _, found = hold(SeeActChoice().dialogue(StepView(step, pool)), answers({1: "Z", 2: "A"}))
@@ -157,17 +151,6 @@ def test_a_description_that_was_withheld_ends_its_batch_and_not_the_step() -> No
         *("batch-1-describe", "batch-2-describe", "batch-2-choose")
     ]
     assert (found.element, found.flags) == ("n11", ("group-content_filter",))
-
-
-def test_replies_that_quote_the_list_agree_with_it() -> None:
-    step, pool = question(35)
-    quoted = "A. <a id=0> Book a table 11 </a>"
-    _, found = hold(SeeActChoice().dialogue(StepView(step, pool)), answers({2: quoted}))
-    assert (found.element, found.flags) == ("n11", ())
-    _, other = hold(
-        SeeActChoice().dialogue(StepView(step, pool)), answers({2: "A. <a id=1> Menu 12 </a>"})
-    )
-    assert (other.element, other.flags) == ("n11", ("text_mismatch",))
 
 
 @pytest.mark.parametrize(

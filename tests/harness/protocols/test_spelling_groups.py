@@ -22,6 +22,8 @@ WAYS: dict[str, dict[str, object]] = {
     "seeact-choice": {},
     "seeact-choice eager": {"eager": True},
     "seeact-choice final": {"final": True, "cut": "fixed", "batch_size": 4},
+    "seeact-annotation": {},
+    "seeact-annotation eager": {"eager": True, "batch_size": 4},
     "mindact-choice": {},
     "mindact-choice reference": {"reader": "reference"},
     "mindact-generate": {},

@@ -89,17 +89,6 @@ def test_calls_when_all_groups_are_rejected_and_when_none_is(
     assert sum(side_by_side(queue, 5, lambda group: group[0])[1]) == most
 
 
-def test_fifty_candidates_are_asked_about_ten_groups_at_a_time() -> None:
-    queue = [f"n{number}" for number in range(50)]
-    assert side_by_side(queue, 5, lambda group: group[0])[1] == [10, 2, 1]
-
-
-def test_the_last_of_six_is_never_asked_about_when_the_first_group_is_rejected() -> None:
-    prediction, rounds = side_by_side(list("abcdef"), 5, lambda _: None)
-    assert rounds == [1]
-    assert prediction == Prediction.of(Status.NONE)
-
-
 def test_the_winner_of_the_first_five_meets_the_sixth() -> None:
     prediction, rounds = side_by_side(list("abcdef"), 5, lambda group: group[-1])
     assert rounds == [1, 1]
@@ -125,16 +114,6 @@ def test_an_unreadable_reply_is_flagged_where_a_later_one_rejects_the_winners() 
     assert rounds == [2, 1]
     assert prediction.status is Status.NONE
     assert set(prediction.flags) == {"winners-rejected", "group-parse_error"}
-
-
-def test_operation_and_value_come_from_the_last_group_that_was_answered() -> None:
-    # (a..e) -> b, (f..j) -> none, (k b) -> b again, now as the third question.
-    def answer(group: tuple[str, ...]) -> str | None:
-        return "b" if "b" in group else None
-
-    prediction, rounds = side_by_side(list("abcdefghijk"), 5, answer)
-    assert rounds == [2, 1]
-    assert (prediction.element, prediction.operation, prediction.value) == ("b", "CLICK", "group-3")
 
 
 def test_a_single_candidate_is_never_asked_about() -> None:

@@ -6,9 +6,8 @@ import pytest
 
 from adapters.conversation import Finish, Picture, Reply, Text
 from harness.dialogue import Ask
-from harness.protocols import PROTOCOLS, lettering
-from harness.protocols.seeact import SCHEMA, TwoRounds
-from harness.protocols.texts import MEMORY, open_texts
+from harness.protocols import lettering
+from harness.protocols.seeact import TwoRounds
 from harness.records import Choice
 from harness.views import StepView
 from parsers import read_answer
@@ -92,10 +91,6 @@ def test_shortened_histories_keep_their_numbers(
     assert not any(line in text.text for line in hidden)
 
 
-def test_the_first_step_has_no_history() -> None:
-    assert "(none yet)" in asked()[0].conversation.messages[-1].text
-
-
 def test_several_pictures_are_announced_in_order() -> None:
     message = asked(pictures=(PICTURE, SECOND_PICTURE))[0].conversation.messages[1]
     assert message.pictures == (PICTURE, SECOND_PICTURE)
@@ -174,14 +169,6 @@ def test_a_truncated_description_is_flagged_and_the_answer_still_counts() -> Non
     assert prediction.flags == ("round-1-truncated",)
 
 
-def test_only_the_second_reply_is_the_answer() -> None:
-    protocol = TwoRounds()
-    dialogue = protocol.dialogue(StepView(step(), choices(protocol, *TEXTS)))
-    described = "ELEMENT: A\nACTION: TYPE\nVALUE: no"
-    _, prediction = talk(dialogue, [described, ANSWER])
-    assert (prediction.element, prediction.operation, prediction.value) == ("n1", "CLICK", "")
-
-
 def test_page_text_with_placeholders_is_passed_on_as_it_is() -> None:
     protocol = TwoRounds()
     hostile = "{choices} {task} {last_letter} {none_notice} {history} {unknown}"
@@ -210,16 +197,3 @@ def test_a_model_that_repeats_the_prompt_has_not_answered(
         answer = read_answer(message.text, TEXTS, letters=letters.choices, none_letter=letters.none)
         assert answer.option is None
         assert answer.status is not Status.NONE
-
-
-def test_a_step_without_choices_is_an_error() -> None:
-    with pytest.raises(ValueError, match="task_step has no choices"):
-        next(TwoRounds().dialogue(StepView(step(), ())))
-
-
-def test_the_protocol_is_found_by_name_and_records_what_changes_dialogues() -> None:
-    plain = PROTOCOLS.get("seeact-two-rounds")()
-    other = PROTOCOLS.get("seeact-two-rounds")(none="first", history=3, max_tokens=(5,))
-    assert plain.settings()["prompts_sha256"] == open_texts(SCHEMA).digest(MEMORY)
-    differing = {key for key, value in plain.settings().items() if other.settings()[key] != value}
-    assert differing == {"none", "history", "max_tokens"}

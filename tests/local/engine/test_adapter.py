@@ -93,18 +93,6 @@ def test_the_second_round_sends_the_ids_of_the_first_and_reads_them_from_the_pre
     assert log("shutdown") == [True]
 
 
-@pytest.mark.parametrize("family", ["qwen2-vl", "qwen3-vl"])
-def test_prompts_of_every_qwen_family_have_the_length_that_the_processor_gives_them(
-    engine: Engine, load: Load, family: str
-) -> None:
-    adapter = engine(family)
-    asked = request(1, side=32 if family == "qwen3-vl" else 28)
-    reply = run(adapter, adapter.ask(asked, Pictures()))
-    known = load(family).family
-    assert isinstance(known, HuggingFaceFamily)
-    assert reply.usage.input == len(encoded(known, asked))
-
-
 @pytest.mark.parametrize("family", ["smolvlm", "gemma3", "llava-next", "internvl"])
 def test_the_growth_of_a_prompt_by_a_picture_is_that_of_other_processors_too(
     load: Load, family: str
@@ -203,18 +191,6 @@ def test_what_is_cancelled_is_aborted_in_the_engine_and_holds_up_nobody(
 
     assert run(adapter, ask()).text == "ELEME"
     assert log("aborted") == log("id")[:1]
-
-
-def test_parameters_that_it_lacks_are_told_once(engine: Engine) -> None:
-    adapter = engine()
-    asked = replace(saying("a"), generation=Generation(effort="high"))
-
-    async def ask() -> None:
-        for _ in range(2):
-            await adapter.ask(asked, Pictures())
-
-    run(adapter, ask())
-    assert adapter.notices() == [f"{adapter.info.name} has no effort: ignored"]
 
 
 def test_a_checkpoint_is_declared_as_its_own_family_is_but_for_batches(

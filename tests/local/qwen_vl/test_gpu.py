@@ -16,9 +16,8 @@ from PIL import Image
 from adapters.local.options import LocalOptions, full_precision
 from adapters.local.padding import pad
 from adapters.local.qwen_vl.config import QwenVLConfig
-from adapters.local.qwen_vl.loading import empty_model
+from adapters.local.qwen_vl.model import QwenVL
 from adapters.local.qwen_vl.prompt import pixel_values
-from adapters.local.qwen_vl.weights import load_weights
 from tests.local.examples import load_now as load
 from tests.local.qwen_vl.test_positions import LENGTHS, continued, row
 
@@ -29,11 +28,11 @@ pytestmark = [
 
 
 def test_greedy_tokens_of_the_original_are_equal(known: Path) -> None:
-    full_precision(torch.float32)
+    full_precision("float32")
     config = json.loads((known / "model/config.json").read_text("utf-8"))
-    model = empty_model(QwenVLConfig.of(config))
-    load_weights(model, known / "model", torch.float32, lambda name: "cuda:0")
-    model.eval()
+    model = QwenVL.from_pretrained(
+        known / "model", config=QwenVLConfig.of(config), dtype=torch.float32, device_map="cuda:0"
+    ).eval()
     for case in json.loads((known / "cases.json").read_text("utf-8"))["cases"]:
         images = [Image.open(known / "images" / name) for name in case["images"]]
         given = {"pixel_values": pixel_values(images, 224).cuda()} if images else {}

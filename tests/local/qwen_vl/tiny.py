@@ -87,16 +87,24 @@ def vocabulary(path: Path) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+def empty_model(config: dict[str, Any]) -> Any:
+    """The model without weights."""
+    import torch
+
+    from adapters.local.qwen_vl.config import QwenVLConfig
+    from adapters.local.qwen_vl.model import QwenVL
+
+    with torch.device("meta"):
+        return QwenVL(QwenVLConfig.of(config))
+
+
 def state(config: dict[str, Any], seed: int = 0) -> dict[str, torch.Tensor]:
     """Random weights under the published names, spread so that logits differ."""
     import torch
 
-    from adapters.local.qwen_vl.config import QwenVLConfig
-    from adapters.local.qwen_vl.loading import empty_model
-
     source = torch.Generator().manual_seed(seed)
     tensors: dict[str, torch.Tensor] = {}
-    for name, empty in empty_model(QwenVLConfig.of(config)).state_dict().items():
+    for name, empty in empty_model(config).state_dict().items():
         drawn = torch.randn(empty.shape, generator=source)
         norm = empty.ndim == 1 and name.endswith("weight")
         tensors[name] = (1 + 0.1 * drawn if norm else 0.15 * drawn).to(torch.bfloat16)

@@ -22,7 +22,6 @@ class AsyncEngineArgs:
     model: str
     dtype: str = "auto"
     seed: int = 0
-    trust_remote_code: bool = False
     load_format: str = "auto"
     tensor_parallel_size: int = 1
     max_num_seqs: int | None = None
