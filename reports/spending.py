@@ -102,9 +102,7 @@ def ratio_difference(
 
 
 def per_success(
-    amounts: Sequence[float],
-    wins: Sequence[bool],
-    clusters: Sequence[Hashable],
+    amounts: Sequence[float], wins: Sequence[bool], clusters: Sequence[Hashable]
 ) -> tuple[float | None, Interval | None]:
     """Return what a success takes (the sum of all amounts over the number of successes), with its
     interval.

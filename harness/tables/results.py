@@ -166,10 +166,7 @@ def invalid_label(line: Rule) -> str:
 
 
 def rates_note(
-    average: Average,
-    declared: Declaration,
-    listed: Sequence[Results],
-    cluster: str = "",
+    average: Average, declared: Declaration, listed: Sequence[Results], cluster: str = ""
 ) -> str:
     """Return the footnote on the rates of a table of results, which shows `listed`."""
     exact = {

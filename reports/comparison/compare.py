@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.runs import Run, RunError
-from parsers import (
-    AggregationRules,
-    Average,
-    Declaration,
-    Level,
-    Measure,
-    Results,
-    ScoredUnit,
-)
+from parsers import AggregationRules, Average, Declaration, Level, Measure, Results, ScoredUnit
 from parsers.clusters import clustered
 from parsers.counting import cluster_above, parent_of
 from reports.comparison.pairing import AGAINST, Paired, pair

@@ -26,14 +26,7 @@ from reports.grid import frame_data
 from reports.names import name_of
 from reports.settings import about
 
-HEADS = (
-    "baseline",
-    "run",
-    "difference",
-    "p (sign-flip)",
-    "p (McNemar)",
-    "won/lost",
-)
+HEADS = ("baseline", "run", "difference", "p (sign-flip)", "p (McNemar)", "won/lost")
 CORRECTED = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 
 

@@ -84,10 +84,7 @@ def measured_columns(partial: Collection[Measure], declared: Declaration) -> Ite
 
 
 def runs_frame(
-    runs: RunLike | Iterable[RunLike],
-    *,
-    f1: str | None = None,
-    invalid: InvalidRule | None = None,
+    runs: RunLike | Iterable[RunLike], *, f1: str | None = None, invalid: InvalidRule | None = None
 ) -> pd.DataFrame:
     """Return a row per run with the `columns` that the benchmarks declare.
 

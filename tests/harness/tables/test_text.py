@@ -8,17 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.tables import (
-    TEST_DATA_NOTE,
-    Cell,
-    Grid,
-    Heading,
-    Row,
-    Section,
-    clean,
-    render,
-    rows_of,
-)
+from harness.tables import TEST_DATA_NOTE, Cell, Grid, Heading, Row, Section, clean, render, rows_of
 
 RATES = ("Ele. Acc", "Op. F1", "Step SR", "Task SR")
 HEAD = (Heading("split", "left"), Heading("tasks"), *map(Heading, RATES))
@@ -153,9 +143,3 @@ def test_without_a_terminal_rows_and_the_note_stay_whole() -> None:
     assert not any(
         "word-8" in line and "word-2" in line for line in render(grid, width=80).splitlines()
     )
-
-
-def test_several_grids_carry_one_note() -> None:
-    text = render([_results(), _results()], "text")
-    assert text.count(TEST_DATA_NOTE) == 1
-    assert text.count("Results by split") == 2
