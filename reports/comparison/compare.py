@@ -253,7 +253,7 @@ def _of_units(
         permutation=permutation,
         mcnemar=mcnemar,
         p_permutation=permutation.p,
-        p_mcnemar=mcnemar.p if mcnemar else None,
+        p_mcnemar=mcnemar,
         needed=tasks_needed(planned, spread) if planned and spread else None,
         visible=smallest_difference(difference.clusters, spread) if spread else None,
     )
@@ -313,7 +313,7 @@ def _of_parents(
         permutation=permutation,
         mcnemar=mcnemar,
         p_permutation=permutation.p,
-        p_mcnemar=mcnemar.p if mcnemar else None,
+        p_mcnemar=mcnemar,
         needed=tasks_needed_for_success(planned, discordant) if planned and exact else None,
         visible=smallest_success_difference(difference.tasks, discordant) if exact else None,
     )

@@ -15,7 +15,7 @@ from reports.comparison.spent import Takes
 from reports.names import name_of
 from reports.settings import SettingsOfRuns
 from reports.statistics.paired import Difference, Effect
-from reports.statistics.significance import Correction, McNemar, Permutation
+from reports.statistics.significance import Correction, Permutation
 
 LEVEL = 0.05
 
@@ -29,7 +29,7 @@ class Contrast:
     difference: both rates and their difference with its interval.
     effect: units (micro, cells) or parents won, lost and tied.
     permutation: sign-flip permutation test over clusters.
-    mcnemar: McNemar's test; None unless all scores are 0 or 1.
+    mcnemar: p of McNemar's test; None unless all scores are 0 or 1.
     p_permutation, p_mcnemar: p values corrected for the number of runs compared.
     needed: clusters for 80 % power at the planned difference; None without one.
     visible: difference that this number of clusters detects with 80 % power.
@@ -40,7 +40,7 @@ class Contrast:
     difference: Difference
     effect: Effect
     permutation: Permutation
-    mcnemar: McNemar | None
+    mcnemar: float | None
     p_permutation: float
     p_mcnemar: float | None
     needed: int | None

@@ -84,7 +84,7 @@ def comparison_table(comparisons: Comparisons) -> pd.DataFrame:
 
 
 def _record(one: Comparison, contrast: Contrast) -> dict[str, Any]:
-    difference, mcnemar = contrast.difference, contrast.mcnemar
+    difference = contrast.difference
     parents = one.declared.innermost.many
     return {
         "baseline": one.baseline,
@@ -106,7 +106,7 @@ def _record(one: Comparison, contrast: Contrast) -> dict[str, Any]:
         "p_permutation": contrast.p_permutation,
         "p_mcnemar": contrast.p_mcnemar,
         "p_permutation_raw": contrast.permutation.p,
-        "p_mcnemar_raw": mcnemar.p if mcnemar else None,
+        "p_mcnemar_raw": contrast.mcnemar,
         "permutation_exact": contrast.permutation.exact,
         "better": contrast.effect.better,
         "worse": contrast.effect.worse,

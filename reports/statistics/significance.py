@@ -49,64 +49,47 @@ PATTERNS = 19_999
 _BATCH = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class McNemar:
-    """The result of a McNemar test.
-
-    gained: pairs that only the second run gets right.
-    lost: pairs that only the first run gets right.
-    statistic: chi-square statistic; None for the exact test, 0 (with p = 1) if the runs agree on
-        every pair.
-    p: two-sided p value.
-    """
-
-    gained: int
-    lost: int
-    statistic: float | None
-    p: float
-
-
 def clustered_mcnemar(
     first: Sequence[float],
     second: Sequence[float],
     tasks: Sequence[Hashable],
     average: Average = "macro",
     clusters: Sequence[Hashable] | None = None,
-) -> McNemar:
-    """McNemar's test on steps, corrected for clustering in tasks, or in the `clusters` of steps.
+) -> float:
+    """Return the two-sided p of McNemar's test on steps, corrected for clustering in tasks, or in
+    the `clusters` of steps; 1 if the runs agree on every pair.
 
     Example: three tasks of two steps, with 2, 1 and 0 wins. Micro: d = 2, 1, 0, so
     9 / (3/2 * 5) = 1.2; macro: d = 1, 1/2, 0, so 2.25 / 1.25 = 1.8.
 
-    >>> test = clustered_mcnemar([0] * 6, [1, 1, 1, 0, 0, 0], list("aabbcc"), "micro")
-    >>> test.statistic, round(test.p, 4)
-    (1.2, 0.2733)
+    >>> round(clustered_mcnemar([0] * 6, [1, 1, 1, 0, 0, 0], list("aabbcc"), "micro"), 4)
+    0.2733
 
     Raises `ValueError` for scores other than 0 and 1, or sequences of unequal length.
     """
-    gained, lost = _discordant(first, second)
+    _discordant(first, second)
     gains = [b - a for a, b in zip(first, second, strict=True)]
     data = clustered(gains, tasks, average, clusters)
     squares = float((data.totals**2).sum())
     if squares <= NOTHING:
-        return McNemar(gained, lost, 0.0, 1.0)
+        return 1.0
     groups = len(data)
     if average == "micro":
         # With a single task the factor K / (K - 1) would be infinite; it is left out.
         squares *= groups / (groups - 1) if groups > 1 else 1.0
-    statistic = float(data.totals.sum()) ** 2 / squares
-    return McNemar(gained, lost, statistic, float(special().chdtrc(1, statistic)))
+    return float(special().chdtrc(1, float(data.totals.sum()) ** 2 / squares))
 
 
-def exact_mcnemar(first: Sequence[float], second: Sequence[float]) -> McNemar:
-    """Return the exact test on independent pairs, here tasks: two-sided binomial test at 1/2.
+def exact_mcnemar(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return the p of the exact test on independent pairs, here tasks: two-sided binomial test at
+    1/2.
 
     >>> exact_mcnemar([0, 0, 0, 0, 0, 0, 1], [1, 1, 1, 1, 1, 0, 1])
-    McNemar(gained=5, lost=0, statistic=None, p=0.0625)
+    0.0625
     """
     gained, lost = _discordant(first, second)
     tail = float(special().bdtr(min(gained, lost), gained + lost, 0.5)) if gained + lost else 1.0
-    return McNemar(gained, lost, None, min(1.0, 2 * tail))
+    return min(1.0, 2 * tail)
 
 
 def _discordant(first: Sequence[float], second: Sequence[float]) -> tuple[int, int]:
@@ -122,14 +105,10 @@ class Permutation:
 
     p: two-sided p value.
     exact: whether all sign patterns were enumerated.
-    patterns: number of sign patterns evaluated.
-    tasks: number of tasks where the runs differ.
     """
 
     p: float
     exact: bool
-    patterns: int
-    tasks: int
 
 
 def permutation_test(
@@ -146,7 +125,7 @@ def permutation_test(
     Example: five tasks, all won. Of 32 patterns only two are as extreme.
 
     >>> permutation_test([0] * 5, [1] * 5, list("abcde"))
-    Permutation(p=0.0625, exact=True, patterns=32, tasks=5)
+    Permutation(p=0.0625, exact=True)
 
     Raises `ValueError` if the sequences differ in length.
     """
@@ -157,10 +136,9 @@ def permutation_test(
     least = observed - 1e-9
     if len(sizes) <= EXACT_UP_TO:
         sums = _all_sums(sizes)
-        p = float((np.abs(sums) >= least).mean())
-        return Permutation(p, True, len(sums), len(sizes))
+        return Permutation(float((np.abs(sums) >= least).mean()), True)
     p = (1 + _extreme(sizes, least)) / (1 + PATTERNS)
-    return Permutation(p, False, PATTERNS, len(sizes))
+    return Permutation(p, False)
 
 
 def _all_sums(sizes: Floats) -> Floats:

@@ -27,36 +27,30 @@ SECOND = [1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1]
 
 def test_obuchowski_by_hand() -> None:
     found = clustered_mcnemar(FIRST, SECOND, TASKS, "micro")
-    assert (found.gained, found.lost) == (5, 1)
-    assert found.statistic is not None
-    assert math.isclose(found.statistic, 4**2 / (5 / 4 * 4))
-    assert math.isclose(found.p, stats.chi2.sf(3.2, 1))
+    assert math.isclose(found, stats.chi2.sf(4**2 / (5 / 4 * 4), 1))
 
 
 def test_durkalski_by_hand() -> None:
     found = clustered_mcnemar(FIRST, SECOND, TASKS, "macro")
     total, squares = 1 / 2 + 1 / 3 + 1 / 2 + 1 / 2, 1 / 4 + 1 / 9 + 1 / 4 + 1 / 4
-    assert found.statistic is not None
-    assert math.isclose(found.statistic, total**2 / squares)
+    assert math.isclose(found, stats.chi2.sf(total**2 / squares, 1))
 
 
 def test_with_one_step_per_task_the_correction_is_the_plain_test() -> None:
     first = [0] * 9 + [1] * 3 + [1] * 8
     second = [1] * 9 + [0] * 3 + [1] * 8
     found = clustered_mcnemar(first, second, list(range(20)))
-    assert found.statistic is not None
-    assert math.isclose(found.statistic, (9 - 3) ** 2 / (9 + 3))
+    assert math.isclose(found, stats.chi2.sf((9 - 3) ** 2 / (9 + 3), 1))
 
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_runs_that_agree_have_p_one(average: Average) -> None:
-    found = clustered_mcnemar([1, 0], [1, 0], ["a", "b"], average)
-    assert (found.statistic, found.p) == (0.0, 1.0)
+    assert clustered_mcnemar([1, 0], [1, 0], ["a", "b"], average) == 1.0
     assert permutation_test([1, 0], [1, 0], ["a", "b"], average).p == 1.0
 
 
 def test_a_single_task_does_not_break() -> None:
-    assert clustered_mcnemar([0, 0], [1, 1], ["a", "a"], "micro").p > 0.3
+    assert clustered_mcnemar([0, 0], [1, 1], ["a", "a"], "micro") > 0.3
 
 
 @pytest.mark.parametrize(("gained", "lost"), [(0, 0), (3, 1), (9, 1), (4, 4), (0, 11)])
@@ -66,8 +60,7 @@ def test_the_exact_test_is_the_binomial_one(gained: int, lost: int) -> None:
     found = exact_mcnemar(first, second)
     n = gained + lost
     wanted = stats.binomtest(gained, n, 0.5).pvalue if n else 1.0
-    assert math.isclose(found.p, min(1.0, wanted))
-    assert (found.gained, found.lost) == (gained, lost)
+    assert math.isclose(found, min(1.0, wanted))
 
 
 def test_shares_are_not_for_mcnemar() -> None:
@@ -86,7 +79,7 @@ def test_the_exact_permutation_counts_all_patterns(average: Average) -> None:
         for signs in itertools.product([1, -1], repeat=4)
     ]
     assert found.p == sum(x >= sum(gains) - 1e-12 for x in sums) / 16
-    assert (found.exact, found.patterns, found.tasks) == (True, 16, 4)
+    assert found.exact
 
 
 def test_drawn_patterns_come_near_the_exact_p() -> None:
