@@ -12,7 +12,6 @@ from reports.output import CLUSTER, RUNS, emit_grids, format_options
 
 if TYPE_CHECKING:
     from reports.frames.rows import InvalidRule
-    from reports.statistics.significance import Correction
 
 
 @click.command(short_help="Compare runs on the steps they share.")
@@ -23,13 +22,6 @@ if TYPE_CHECKING:
     help="Run that the others are compared with, by path or name.  [default: the first]",
 )
 @format_options
-@click.option(
-    "--correction",
-    type=click.Choice(["holm", "bh", "none"]),
-    default="holm",
-    show_default=True,
-    help="Correction of p values when several runs are compared with the baseline.",
-)
 @click.option(
     "--split",
     "splits",
@@ -67,7 +59,6 @@ def compare(
     runs: tuple[Path, ...],
     baseline: str | None,
     form: str,
-    correction: Correction,
     splits: tuple[str, ...],
     vary: tuple[str, ...],
     invalid: InvalidRule | None,
@@ -100,7 +91,6 @@ def compare(
         invalid=invalid,
         splits=splits,
         vary=vary,
-        correction=correction,
         planned=None if difference is None else difference / 100,
         cluster=cluster,
     )

@@ -31,10 +31,9 @@ from reports.statistics.paired import (
     tasks_needed_for_success,
 )
 from reports.statistics.significance import (
-    Correction,
-    adjust,
     clustered_mcnemar,
     exact_mcnemar,
+    holm,
     permutation_test,
 )
 
@@ -49,7 +48,6 @@ def compare_runs(
     invalid: InvalidRule | None = None,
     splits: Sequence[str] = (),
     vary: Collection[str] = (),
-    correction: Correction = "holm",
     planned: float | None = None,
     cluster: str = "",
 ) -> Comparisons:
@@ -59,7 +57,6 @@ def compare_runs(
     f1, invalid: scoring rules that replace those of the runs.
     splits: compare on these splits only.
     vary: further settings where the runs may differ.
-    correction: of p values, when more than one run is compared with the baseline.
     planned: difference (a share) to plan the number of tasks for; None plans nothing.
     cluster: the level of parents that intervals and tests take as independent; "" for the usual.
 
@@ -91,7 +88,7 @@ def compare_runs(
     ]
     return Comparisons(
         baseline=first,
-        others=tuple(_corrected(comparisons, correction, planned)),
+        others=tuple(_corrected(comparisons, planned)),
         progress=tuple(
             RunProgress(label, of.run.complete, counts.n_settled, counts.n_valid + of.unreached)
             for label, of in rows.items()
@@ -100,7 +97,6 @@ def compare_runs(
         settings=compare_settings(opened),
         given={**overrides, **({"splits": list(splits)} if splits else {})},
         variant=rows[first].variant,
-        correction=correction if len(comparisons) > 1 else "none",
         changed=changed_lines(opened),
         corrupt=corrupt_lines(opened),
         planned=planned,
@@ -323,23 +319,19 @@ def _binary(*scores: Sequence[float]) -> bool:
     return all(score in (0, 1) for sequence in scores for score in sequence)
 
 
-def _corrected(
-    comparisons: Sequence[Comparison], correction: Correction, planned: float | None
-) -> list[Comparison]:
-    """Correct p values for the number of runs, separately for each metric and test."""
+def _corrected(comparisons: Sequence[Comparison], planned: float | None) -> list[Comparison]:
+    """Correct p values for the number of runs (Holm), separately for each metric and test."""
+    known: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
+    for place, one in enumerate(comparisons):
+        for contrast in one.contrasts:
+            for name in ("p_permutation", "p_mcnemar"):
+                if (p := getattr(contrast, name)) is not None:
+                    key = name, contrast.metric, contrast.average
+                    known.setdefault(key, []).append((place, p))
     adjusted: dict[tuple[int, str, str], dict[str, Any]] = {}
-    for name in ("p_permutation", "p_mcnemar"):
-        kinds = {(c.metric, c.average) for one in comparisons for c in one.contrasts}
-        for kind in kinds:
-            places = [
-                (place, getattr(contrast, name))
-                for place, one in enumerate(comparisons)
-                for contrast in one.contrasts
-                if (contrast.metric, contrast.average) == kind
-            ]
-            known = [(place, p) for place, p in places if p is not None]
-            for (place, _), p in zip(known, adjust([p for _, p in known], correction), strict=True):
-                adjusted.setdefault((place, *kind), {})[name] = p
+    for (name, *of), pairs in known.items():
+        for (place, _), p in zip(pairs, holm([p for _, p in pairs]), strict=True):
+            adjusted.setdefault((place, of[0], of[1]), {})[name] = p
     corrected = []
     for place, one in enumerate(comparisons):
         contrasts = tuple(

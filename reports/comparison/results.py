@@ -15,7 +15,7 @@ from reports.comparison.spent import Takes
 from reports.names import name_of
 from reports.settings import SettingsOfRuns
 from reports.statistics.paired import Difference, Effect
-from reports.statistics.significance import Correction, Permutation
+from reports.statistics.significance import Permutation
 
 LEVEL = 0.05
 
@@ -112,7 +112,6 @@ class Comparisons:
     settings: settings that the runs share, and those that differ.
     given: scoring rules and splits that replace those of the runs.
     variant: of the measure that has several, "" if none has.
-    correction: correction of the p values; `none` for a single comparison.
     changed: lines about runs that more than one model answered, as servers say.
     corrupt: lines of runs that could not be read and are left out.
     planned: difference (a share) to plan tasks for; None plans nothing.
@@ -126,12 +125,16 @@ class Comparisons:
     settings: SettingsOfRuns
     given: dict[str, Any]
     variant: str
-    correction: Correction
     cluster: str
     declared: Declaration
     changed: tuple[str, ...] = ()
     corrupt: tuple[str, ...] = ()
     planned: float | None = None
+
+    @property
+    def correction(self) -> str:
+        """Correction of the p values; `none` for a single comparison."""
+        return "holm" if len(self.others) > 1 else "none"
 
 
 def primary(declared: Declaration) -> tuple[str, str]:

@@ -27,7 +27,6 @@ from reports.names import name_of
 from reports.settings import about
 
 HEADS = ("baseline", "run", "difference", "p (sign-flip)", "p (McNemar)", "won/lost")
-CORRECTED = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 
 
 def columns(declared: Declaration) -> tuple[Column, ...]:
@@ -327,7 +326,7 @@ def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
     if comparisons.correction != "none":
         lines.append(
             f"p values and verdicts are corrected for {len(comparisons.others)} comparisons "
-            f"({CORRECTED[comparisons.correction]}); intervals are not."
+            f"(Holm); intervals are not."
         )
     few = any(c.difference.few for one in comparisons.others for c in one.contrasts)
     return (*lines, *few_notes(rates=False, differences=few, clusters=clusters))

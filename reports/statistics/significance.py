@@ -25,15 +25,13 @@ all patterns if at most 20 tasks differ, otherwise of seeded random patterns plu
 with few tasks, although its power is then low.
 
 Adjusted p values account for comparing several models: `holm` controls the family-wise error rate
-(Holm 1979, *A simple sequentially rejective multiple test procedure*), `bh` the false discovery
-rate (Benjamini and Hochberg 1995), which is less strict.
+(Holm 1979, *A simple sequentially rejective multiple test procedure*).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
@@ -42,8 +40,6 @@ from parsers.bootstrap import generator
 from parsers.clusters import NOTHING, Floats, clustered
 from parsers.rates import special
 
-Correction = Literal["holm", "bh", "none"]
-CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 EXACT_UP_TO = 20
 PATTERNS = 19_999
 _BATCH = 4_096
@@ -159,23 +155,6 @@ def _extreme(sizes: Floats, least: float) -> int:
     return count
 
 
-def adjust(p_values: Sequence[float], correction: Correction = "holm") -> list[float]:
-    """Adjust p values, keeping their order.
-
-    Raises `ValueError` for an unknown correction, or a value outside 0 to 1.
-    """
-    ways: dict[str, Callable[[Sequence[float]], list[float]]] = {
-        "holm": holm,
-        "bh": benjamini_hochberg,
-        "none": list,
-    }
-    if correction not in ways:
-        raise ValueError(f"unknown correction {correction!r}: one of {', '.join(CORRECTIONS)}")
-    if not all(0 <= p <= 1 for p in p_values):
-        raise ValueError("p values must lie between 0 and 1")
-    return ways[correction](p_values)
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down adjustment: the smallest p times n, the next times n - 1, made monotonic.
 
@@ -188,19 +167,4 @@ def holm(p_values: Sequence[float]) -> list[float]:
     for rank, place in enumerate(order):
         highest = max(highest, min(1.0, (len(order) - rank) * p_values[place]))
         adjusted[place] = highest
-    return adjusted
-
-
-def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Return the Benjamini-Hochberg adjustment: p of rank r times n / r, made monotonic.
-
-    >>> [round(p, 3) for p in benjamini_hochberg([0.01, 0.04, 0.03])]
-    [0.03, 0.04, 0.04]
-    """
-    order = sorted(range(len(p_values)), key=lambda place: p_values[place], reverse=True)
-    adjusted = [0.0] * len(p_values)
-    lowest = 1.0
-    for after, place in enumerate(order):
-        lowest = min(lowest, p_values[place] * len(order) / (len(order) - after))
-        adjusted[place] = lowest
     return adjusted
