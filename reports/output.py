@@ -151,7 +151,7 @@ def note_of_command() -> str:
     context = click.get_current_context()
     named: list[Path] = []
     for parameter in context.command.params:
-        if isinstance(parameter, click.Argument) or parameter.name == "baseline":
+        if isinstance(parameter, click.Argument):
             value = context.params.get(str(parameter.name))
             named += value if isinstance(value, (tuple, list)) else filter(None, [value])
     return guarding_notes(named) if named else TEST_DATA_NOTE

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Compare runs on the steps they share.")
 @RUNS
-@click.option(
-    "--baseline",
-    metavar="RUN",
-    help="Run that the others are compared with, by path or name.  [default: the first]",
-)
 @format_options
 @click.option(
     "--split",
@@ -57,7 +52,6 @@ if TYPE_CHECKING:
 @CLUSTER
 def compare(
     runs: tuple[Path, ...],
-    baseline: str | None,
     form: str,
     splits: tuple[str, ...],
     vary: tuple[str, ...],
@@ -67,7 +61,7 @@ def compare(
     cluster: str,
     out: Path | None,
 ) -> int:
-    """Compare every RUN with the baseline, on the steps they share.
+    """Compare every RUN with the first one, the baseline, on the steps they share.
 
     Prints both rates, their difference with its 95 % interval, a sign-flip permutation test over
     tasks, McNemar's test, steps and tasks won and lost, and a verdict in words, which rests on the
@@ -77,7 +71,7 @@ def compare(
     The runs must be of the same data and scored by the same rules. They may differ in the model,
     or, for one model, in a single setting of how it was asked.
     """
-    if len(runs) + (baseline is not None) < 2:
+    if len(runs) < 2:
         raise click.UsageError("name at least two runs to compare")
     if difference is not None and difference != difference:
         raise click.BadParameter("nan is not a number of points", param_hint="--difference")
@@ -86,7 +80,6 @@ def compare(
 
     comparisons = compare_runs(
         runs,
-        baseline=baseline,
         f1=f1,
         invalid=invalid,
         splits=splits,

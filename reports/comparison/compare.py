@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal
 
 from harness.runs import Run, RunError
@@ -43,7 +42,6 @@ Mean = Literal["macro", "micro"]
 def compare_runs(
     runs: Iterable[RunLike],
     *,
-    baseline: RunLike | None = None,
     f1: str | None = None,
     invalid: InvalidRule | None = None,
     splits: Sequence[str] = (),
@@ -51,9 +49,8 @@ def compare_runs(
     planned: float | None = None,
     cluster: str = "",
 ) -> Comparisons:
-    """Compare every run with the baseline on the steps they share.
+    """Compare every run with the first one, the baseline, on the steps they share.
 
-    baseline: a run, its path or its name; by default the first run.
     f1, invalid: scoring rules that replace those of the runs.
     splits: compare on these splits only.
     vary: further settings where the runs may differ.
@@ -65,7 +62,7 @@ def compare_runs(
     """
     if planned is not None and not 0 < planned <= 1:
         raise ValueError(f"a planned difference must lie between 0 and 1, got {planned}")
-    opened = _opened(runs, baseline)
+    opened = open_runs(runs)
     if len(opened) < 2:
         raise RunError("a comparison needs two different runs")
     labels = list(opened)
@@ -138,17 +135,6 @@ def _check_measured(label: str, total: Results) -> None:
             f"{label} has no {declared.main.meaning} to compare: {reason}; vlm-eval report shows "
             "runs side by side"
         )
-
-
-def _opened(runs: Iterable[RunLike], baseline: RunLike | None) -> dict[str, Run]:
-    listed = list(runs)
-    opened = open_runs(listed)
-    if baseline is None:
-        return opened
-    named = [run for label, run in opened.items() if label == str(baseline)]
-    if named and not (isinstance(baseline, (Path, str)) and Path(baseline).is_dir()):
-        return open_runs([named[0], *opened.values()])
-    return open_runs([baseline, *opened.values()])
 
 
 def _comparison(

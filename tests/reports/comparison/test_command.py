@@ -61,7 +61,7 @@ def test_an_unfinished_run_is_told_with_its_share(tmp_path: Path) -> None:
 
 def test_options_reach_the_comparison(tmp_path: Path) -> None:
     a, b, c = _runs(tmp_path, "abc")
-    done = _call(a, b, c, "--baseline", "b", "--split", "test_website")
+    done = _call(b, a, c, "--split", "test_website")
     assert "a against b (baseline)" in done.output
     assert "corrected for 2 comparisons (Holm)" in " ".join(done.output.split())
     done = _call(a, b, "--invalid", "fail", "--f1", "mind2web-lc")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from harness.runs import RunError, StepUnit, open_run
+from harness.runs import RunError, StepUnit
 from parsers import ELEMENT_ONLY, MIND2WEB, Prediction, Status
 from reports.comparison.compare import compare_runs
 from reports.comparison.results import Comparison, Comparisons, Contrast
@@ -172,15 +172,6 @@ def test_another_page_under_the_same_step_is_refused(tmp_path: Path) -> None:
     b = _run(tmp_path, "b", [step("A", 0, True), step("A", 1, True, html_digest="other")])
     with pytest.raises(RunError, match=r"1 of 2 steps have another page, A_1"):
         compare_runs([a, b])
-
-
-@pytest.mark.parametrize("way", ["name", "path", "run"])
-def test_the_baseline_can_be_chosen(tmp_path: Path, way: str) -> None:
-    paths = [_random(tmp_path, name, 0.5, 4) for name in "abc"]
-    chosen: Any = {"name": "b", "path": paths[1], "run": open_run(paths[1])}[way]
-    found = compare_runs(paths, baseline=chosen)
-    assert found.baseline == "b"
-    assert [one.run for one in found.others] == ["a", "c"]
 
 
 def _p(found: Comparisons) -> list[float]:
