@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from harness.tables import FORMATS, say
+from harness.tables import FORMATS as FORMATS
+from harness.tables import say
 from parsers import Average
 
 if TYPE_CHECKING:
