@@ -260,19 +260,6 @@ def test_comparison_narrows_to_what_both_measure(tmp_path: Path) -> None:
         compare_runs([_run(tmp_path / "c", declared=renamed), runs[0]])
 
 
-def test_a_main_measure_that_was_left_open_is_not_compared(tmp_path: Path) -> None:
-    run = tmp_path / "c"
-    made = replace(
-        setup(benchmark="targets", dataset={"benchmark": "targets"}), declaration=DECLARED
-    )
-    with RunDirectory.start(run, made) as writing:
-        flagged = Prediction(Status.ANSWERED, Action("point"), ("no-point",))
-        writing.append_step(_unit(0, None, prediction=flagged))
-        writing.finish({}, complete=True)
-    with pytest.raises(RunError, match="c has no nearness to compare"):
-        compare_runs([run, _run(tmp_path / "a")])
-
-
 def test_a_kind_can_bring_columns_and_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,13 +72,6 @@ def test_values_without_an_interval_line_up_with_the_others() -> None:
     assert first.index("46.4") + len("46.4") == second.index("4.8") + len("4.8")
 
 
-def test_texts_are_wrapped_at_blanks() -> None:
-    words = "a text of several words that is too long for one line of a narrow column"
-    grid = Grid("", (Heading("text", "left"), Heading("n")), rows_of([[words, "1"]]))
-    lines = render(grid, "text", width=40, note="").splitlines()[2:]
-    assert " ".join(" ".join(lines).replace(" 1", "", 1).split()) == words
-
-
 HOSTILE = [
     *("\x1b[31m", "\x1b]8;;http://x\x07", "[red]", "[/]", ":smile:", "\u202e", "\ue000", "\x00"),
     *("\x9b2J", "\u2028", "\r\n", "\ud800", "漢字", "e\u0301", "'1'", " ", "\xa0", "a-b"),

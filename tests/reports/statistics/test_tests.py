@@ -11,12 +11,7 @@ import pytest
 from scipy import stats
 
 from parsers import Average
-from reports.statistics.significance import (
-    clustered_mcnemar,
-    exact_mcnemar,
-    holm,
-    permutation_test,
-)
+from reports.statistics.significance import clustered_mcnemar, exact_mcnemar, holm, permutation_test
 
 TASKS = list("aabbbccddddee")
 FIRST = [1, 0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 0, 0]
