@@ -10,7 +10,7 @@ import click
 
 from harness.tables import FORMATS as FORMATS
 from harness.tables import say
-from parsers import Average
+from parsers import Average, F1Variant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +78,19 @@ CLUSTER = click.option(
     help="Clusters of intervals and tests, of those that the benchmark declares: task "
     "generalises to new tasks on these websites, website to new websites.  "
     "[default: the first one, mostly task]",
+)
+INVALID = click.option(
+    "--invalid",
+    type=click.Choice(["exclude", "fail"]),
+    default=None,
+    help="Rows without a right answer: exclude them, or count them as failures.  "
+    "[default: as in the run]",
+)
+F1 = click.option(
+    "--f1",
+    type=click.Choice(get_args(F1Variant)),
+    default=None,
+    help="Variant of operation F1, which also decides step success.  [default: as in the run]",
 )
 SUFFIXES = (".png", ".svg", ".pdf")
 

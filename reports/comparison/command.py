@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
-from parsers import F1Variant
-from reports.output import CLUSTER, RUNS, emit_grids, format_options
+from reports.output import CLUSTER, F1, INVALID, RUNS, emit_grids, format_options
 
 if TYPE_CHECKING:
+    from parsers import F1Variant
     from reports.frames.rows import InvalidRule
 
 
@@ -30,19 +30,8 @@ if TYPE_CHECKING:
     multiple=True,
     help="Allow the runs to differ in this setting as well; may be repeated.",
 )
-@click.option(
-    "--invalid",
-    type=click.Choice(["exclude", "fail"]),
-    default=None,
-    help="Rows without a right answer: exclude them, or count them as failures.  "
-    "[default: as in the runs]",
-)
-@click.option(
-    "--f1",
-    type=click.Choice(get_args(F1Variant)),
-    default=None,
-    help="Variant of operation F1, which also decides step success.  [default: as in the runs]",
-)
+@INVALID
+@F1
 @click.option(
     "--difference",
     metavar="POINTS",
