@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
 from harness.tables import counted
-from parsers import F1Variant
 from reports.kinds.step import STEP_GROUPS
 from reports.output import (
     AVERAGE,
     CLUSTER,
+    F1,
+    INVALID,
     PLOT,
     RUNS,
     emit,
@@ -27,7 +28,7 @@ from reports.output import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from parsers import Average
+    from parsers import Average, F1Variant
     from reports.frames.rows import InvalidRule
 
 TABLES = ("main", "status", "cost")
@@ -53,19 +54,8 @@ BY = (
 @format_options
 @AVERAGE
 @CLUSTER
-@click.option(
-    "--invalid",
-    type=click.Choice(["exclude", "fail"]),
-    default=None,
-    help="Rows without a right answer: exclude them, or count them as failures.  "
-    "[default: as in the run]",
-)
-@click.option(
-    "--f1",
-    type=click.Choice(get_args(F1Variant)),
-    default=None,
-    help="Variant of operation F1, which also decides step success.  [default: as in the run]",
-)
+@INVALID
+@F1
 @click.option(
     "--published",
     is_flag=True,
@@ -79,9 +69,7 @@ BY = (
     "ranked. Over several benchmarks, a row per model and a column per benchmark.",
 )
 @click.option(
-    "--common",
-    is_flag=True,
-    help="Count only the steps for which all runs have an outcome.",
+    "--common", is_flag=True, help="Count only the steps for which all runs have an outcome."
 )
 @PLOT
 @click.option(

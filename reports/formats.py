@@ -43,11 +43,7 @@ FOR_PROGRAMS = ("csv", "json")
 
 
 def render(
-    table: pd.DataFrame,
-    form: str = "text",
-    average: Average = "macro",
-    *,
-    width: int | None = None,
+    table: pd.DataFrame, form: str = "text", average: Average = "macro", *, width: int | None = None
 ) -> str:
     """Write a table made by `reports.tables` or `reports.grid`, ending in a newline.
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from harness.tables import FORMATS, say
-from parsers import Average
+from harness.tables import FORMATS as FORMATS
+from harness.tables import say
+from parsers import Average, F1Variant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +78,19 @@ CLUSTER = click.option(
     help="Clusters of intervals and tests, of those that the benchmark declares: task "
     "generalises to new tasks on these websites, website to new websites.  "
     "[default: the first one, mostly task]",
+)
+INVALID = click.option(
+    "--invalid",
+    type=click.Choice(["exclude", "fail"]),
+    default=None,
+    help="Rows without a right answer: exclude them, or count them as failures.  "
+    "[default: as in the run]",
+)
+F1 = click.option(
+    "--f1",
+    type=click.Choice(get_args(F1Variant)),
+    default=None,
+    help="Variant of operation F1, which also decides step success.  [default: as in the run]",
 )
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -151,7 +165,7 @@ def note_of_command() -> str:
     context = click.get_current_context()
     named: list[Path] = []
     for parameter in context.command.params:
-        if isinstance(parameter, click.Argument) or parameter.name == "baseline":
+        if isinstance(parameter, click.Argument):
             value = context.params.get(str(parameter.name))
             named += value if isinstance(value, (tuple, list)) else filter(None, [value])
     return guarding_notes(named) if named else TEST_DATA_NOTE

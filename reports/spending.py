@@ -17,6 +17,7 @@ from parsers.rates import Interval
 from reports.frames.rows import RunRows
 from reports.grid import Field, Style
 from reports.grid import interval as interval_fields
+from reports.statistics.paired import LEVEL
 
 AMOUNTS = {"tokens": "tokens out", "latency": "s", "price": "$"}
 """Counted amounts, by the first word of their columns, with units for readers. The price is that
@@ -26,8 +27,6 @@ SUCCESS_NOTE = (
     "over the successes; dollars are the price of the work, replies from the cache included; 95 % "
     "intervals by Fieller, none where the successes are too few for one."
 )
-LEVEL = 0.95
-"""Confidence level of intervals."""
 STYLES: Mapping[str, NumberStyle] = {"tokens": "number", "latency": "seconds", "price": "dollars"}
 
 
@@ -102,9 +101,7 @@ def ratio_difference(
 
 
 def per_success(
-    amounts: Sequence[float],
-    wins: Sequence[bool],
-    clusters: Sequence[Hashable],
+    amounts: Sequence[float], wins: Sequence[bool], clusters: Sequence[Hashable]
 ) -> tuple[float | None, Interval | None]:
     """Return what a success takes (the sum of all amounts over the number of successes), with its
     interval.

@@ -96,10 +96,7 @@ def status_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
 def _notes(declared: Sequence[Declaration]) -> tuple[str, ...]:
     units, parents = (
         " or ".join(dict.fromkeys(words))
-        for words in (
-            [one.units for one in declared],
-            [one.innermost.many for one in declared],
-        )
+        for words in ([one.units for one in declared], [one.innermost.many for one in declared])
     )
     of_kinds = dict.fromkeys(reports_on(one.kind).status_note for one in declared)
     return (

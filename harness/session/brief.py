@@ -20,8 +20,7 @@ from harness.session.summary import agreement_line
 from harness.settings import Settings
 from harness.tables import Cell, Grid, Heading, Row, Section, counted, percent, render
 from harness.tables.grid import FEW_MARK
-from harness.tables.repeats import repeats_text
-from harness.tables.results import cell_of
+from harness.tables.results import cell_of, repeats_text
 from parsers import Counts, Declaration, Measure, Results
 from parsers.declaration import SPLIT
 from parsers.estimates import FINE

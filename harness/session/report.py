@@ -27,7 +27,6 @@ from harness.session.summary import (
 )
 from harness.settings import Settings
 from harness.tables import Grid, Heading, Row, Section, counted, few_notes, percent
-from harness.tables.repeats import repeat_notes, repeat_rows
 from harness.tables.results import (
     POOLED,
     cell_of,
@@ -38,6 +37,8 @@ from harness.tables.results import (
     open_notes,
     quartiles_notes,
     rates_note,
+    repeat_notes,
+    repeat_rows,
 )
 from parsers import Average, Counts, Declaration, Results, results
 from parsers.counting import EXCLUDED, Rule

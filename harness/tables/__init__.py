@@ -9,7 +9,7 @@
 | `grid` | `Grid` with its columns, sections, rows and cells; numbers formatted for readers |
 | `text`, `markup` | the formats for readers: text; Markdown, LaTeX and HTML |
 | `data` | CSV, JSON and parquet |
-| `results`, `repeats` | the rows of a table of results |
+| `results` | the rows of a table of results |
 
 A grid shows itself in a notebook and as `str(grid)`; `say` prints any text as commands do. Nothing
 here imports pandas.

@@ -6,13 +6,22 @@ The benchmark declares the measures, and the words for units and parents. The ta
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, get_args
 
 from harness.tables.grid import ABSENT, Cell, Heading, Row, interval_text, percent
 from parsers.counting import Rule
 from parsers.declaration import Average, Declaration, Level, Measure
-from parsers.estimates import PARENTS, QUARTILES, Estimate, Results
+from parsers.estimates import (
+    PARENTS,
+    QUARTILES,
+    SD,
+    SD_BETWEEN,
+    SD_WITHIN,
+    SHARE,
+    Estimate,
+    Results,
+)
 
 POOLED = "all splits pooled"
 AVERAGES: tuple[Average, ...] = get_args(Average)
@@ -166,10 +175,7 @@ def invalid_label(line: Rule) -> str:
 
 
 def rates_note(
-    average: Average,
-    declared: Declaration,
-    listed: Sequence[Results],
-    cluster: str = "",
+    average: Average, declared: Declaration, listed: Sequence[Results], cluster: str = ""
 ) -> str:
     """Return the footnote on the rates of a table of results, which shows `listed`."""
     exact = {
@@ -266,3 +272,57 @@ def open_notes(left_open: Collection[str], declared: Declaration) -> list[str]:
     """Explain why a run's predictions leave measures unknown."""
     flags = {one.unmeasured for one in declared.measures if one.name in left_open}
     return [f"{ABSENT}: {meaning}." for flag, meaning in declared.flags if flag in flags]
+
+
+Values = Mapping[str, str | Cell]
+"""Cells by the names of measures."""
+
+
+def repeat_rows(results: Results) -> Iterator[tuple[str, Values]]:
+    """Yield the label and the values of each row: pass@k, pass^k and the spread."""
+    labels = {SD: f"SD over {results.repeats} repeats"}
+    labels |= {row.average: row.average for row in results.rows if row.average.startswith("pass")}
+    labels |= {SD_WITHIN: "SD within", SD_BETWEEN: "SD between"}
+    for average, label in labels.items():
+        found = results.over_repeats(average)
+        if found:
+            plain = average.startswith("sd")
+            yield (
+                label,
+                {
+                    name: percent(row.number) if plain else cell_of(row, results)
+                    for name, row in found.items()
+                },
+            )
+
+
+def repeat_notes(
+    measures: Collection[str], declared: Declaration, *, spread: bool
+) -> Iterator[str]:
+    """Explain the signs of these rows, for the measures that have any."""
+    if spread:
+        main = declared.main
+        average = "" if main.all_of else f"{main.averages[0]} "
+        yield f"SD: standard deviation of {average}{main.head} between repeats."
+    if measures:
+        things = {
+            declared.level(one.over).many if one.all_of else declared.units
+            for one in declared.measures
+            if one.name in measures
+        }
+        yield (
+            "pass@k: at least one of k repeats succeeds; pass^k: all of k do. SD within: over "
+            f"repeats of the same; SD between: of the rates of different "
+            f"{' or '.join(sorted(things))}."
+        )
+
+
+def repeats_text(results: Results) -> str:
+    """Say how often any, and how often all of the repeats succeed; "" without repeats."""
+    k, texts = results.repeats, []
+    for name in results.over_repeats(SHARE):
+        any_, all_ = (
+            cell_of(results.row(name, f"{sign}{k}"), results) for sign in ("pass@", "pass^")
+        )
+        texts.append(f"{results.declared[name].head} pass@{k} {any_}, pass^{k} {all_}")
+    return "; ".join(texts)

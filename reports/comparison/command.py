@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
-from parsers import F1Variant
-from reports.output import CLUSTER, RUNS, emit_grids, format_options
+from reports.output import CLUSTER, F1, INVALID, RUNS, emit_grids, format_options
 
 if TYPE_CHECKING:
+    from parsers import F1Variant
     from reports.frames.rows import InvalidRule
-    from reports.statistics.significance import Correction
 
 
 @click.command(short_help="Compare runs on the steps they share.")
 @RUNS
-@click.option(
-    "--baseline",
-    metavar="RUN",
-    help="Run that the others are compared with, by path or name.  [default: the first]",
-)
 @format_options
-@click.option(
-    "--correction",
-    type=click.Choice(["holm", "bh", "none"]),
-    default="holm",
-    show_default=True,
-    help="Correction of p values when several runs are compared with the baseline.",
-)
 @click.option(
     "--split",
     "splits",
@@ -43,19 +30,8 @@ if TYPE_CHECKING:
     multiple=True,
     help="Allow the runs to differ in this setting as well; may be repeated.",
 )
-@click.option(
-    "--invalid",
-    type=click.Choice(["exclude", "fail"]),
-    default=None,
-    help="Rows without a right answer: exclude them, or count them as failures.  "
-    "[default: as in the runs]",
-)
-@click.option(
-    "--f1",
-    type=click.Choice(get_args(F1Variant)),
-    default=None,
-    help="Variant of operation F1, which also decides step success.  [default: as in the runs]",
-)
+@INVALID
+@F1
 @click.option(
     "--difference",
     metavar="POINTS",
@@ -65,9 +41,7 @@ if TYPE_CHECKING:
 @CLUSTER
 def compare(
     runs: tuple[Path, ...],
-    baseline: str | None,
     form: str,
-    correction: Correction,
     splits: tuple[str, ...],
     vary: tuple[str, ...],
     invalid: InvalidRule | None,
@@ -76,7 +50,7 @@ def compare(
     cluster: str,
     out: Path | None,
 ) -> int:
-    """Compare every RUN with the baseline, on the steps they share.
+    """Compare every RUN with the first one, the baseline, on the steps they share.
 
     Prints both rates, their difference with its 95 % interval, a sign-flip permutation test over
     tasks, McNemar's test, steps and tasks won and lost, and a verdict in words, which rests on the
@@ -86,7 +60,7 @@ def compare(
     The runs must be of the same data and scored by the same rules. They may differ in the model,
     or, for one model, in a single setting of how it was asked.
     """
-    if len(runs) + (baseline is not None) < 2:
+    if len(runs) < 2:
         raise click.UsageError("name at least two runs to compare")
     if difference is not None and difference != difference:
         raise click.BadParameter("nan is not a number of points", param_hint="--difference")
@@ -95,12 +69,10 @@ def compare(
 
     comparisons = compare_runs(
         runs,
-        baseline=baseline,
         f1=f1,
         invalid=invalid,
         splits=splits,
         vary=vary,
-        correction=correction,
         planned=None if difference is None else difference / 100,
         cluster=cluster,
     )

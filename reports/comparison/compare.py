@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal
 
 from harness.runs import Run, RunError
-from parsers import (
-    AggregationRules,
-    Average,
-    Declaration,
-    Level,
-    Measure,
-    Results,
-    ScoredUnit,
-)
+from parsers import AggregationRules, Average, Declaration, Level, Measure, Results, ScoredUnit
 from parsers.clusters import clustered
 from parsers.counting import cluster_above, parent_of
 from reports.comparison.pairing import AGAINST, Paired, pair
@@ -39,10 +30,9 @@ from reports.statistics.paired import (
     tasks_needed_for_success,
 )
 from reports.statistics.significance import (
-    Correction,
-    adjust,
     clustered_mcnemar,
     exact_mcnemar,
+    holm,
     permutation_test,
 )
 
@@ -52,22 +42,18 @@ Mean = Literal["macro", "micro"]
 def compare_runs(
     runs: Iterable[RunLike],
     *,
-    baseline: RunLike | None = None,
     f1: str | None = None,
     invalid: InvalidRule | None = None,
     splits: Sequence[str] = (),
     vary: Collection[str] = (),
-    correction: Correction = "holm",
     planned: float | None = None,
     cluster: str = "",
 ) -> Comparisons:
-    """Compare every run with the baseline on the steps they share.
+    """Compare every run with the first one, the baseline, on the steps they share.
 
-    baseline: a run, its path or its name; by default the first run.
     f1, invalid: scoring rules that replace those of the runs.
     splits: compare on these splits only.
     vary: further settings where the runs may differ.
-    correction: of p values, when more than one run is compared with the baseline.
     planned: difference (a share) to plan the number of tasks for; None plans nothing.
     cluster: the level of parents that intervals and tests take as independent; "" for the usual.
 
@@ -76,7 +62,7 @@ def compare_runs(
     """
     if planned is not None and not 0 < planned <= 1:
         raise ValueError(f"a planned difference must lie between 0 and 1, got {planned}")
-    opened = _opened(runs, baseline)
+    opened = open_runs(runs)
     if len(opened) < 2:
         raise RunError("a comparison needs two different runs")
     labels = list(opened)
@@ -99,7 +85,7 @@ def compare_runs(
     ]
     return Comparisons(
         baseline=first,
-        others=tuple(_corrected(comparisons, correction, planned)),
+        others=tuple(_corrected(comparisons, planned)),
         progress=tuple(
             RunProgress(label, of.run.complete, counts.n_settled, counts.n_valid + of.unreached)
             for label, of in rows.items()
@@ -108,7 +94,6 @@ def compare_runs(
         settings=compare_settings(opened),
         given={**overrides, **({"splits": list(splits)} if splits else {})},
         variant=rows[first].variant,
-        correction=correction if len(comparisons) > 1 else "none",
         changed=changed_lines(opened),
         corrupt=corrupt_lines(opened),
         planned=planned,
@@ -150,17 +135,6 @@ def _check_measured(label: str, total: Results) -> None:
             f"{label} has no {declared.main.meaning} to compare: {reason}; vlm-eval report shows "
             "runs side by side"
         )
-
-
-def _opened(runs: Iterable[RunLike], baseline: RunLike | None) -> dict[str, Run]:
-    listed = list(runs)
-    opened = open_runs(listed)
-    if baseline is None:
-        return opened
-    named = [run for label, run in opened.items() if label == str(baseline)]
-    if named and not (isinstance(baseline, (Path, str)) and Path(baseline).is_dir()):
-        return open_runs([named[0], *opened.values()])
-    return open_runs([baseline, *opened.values()])
 
 
 def _comparison(
@@ -261,7 +235,7 @@ def _of_units(
         permutation=permutation,
         mcnemar=mcnemar,
         p_permutation=permutation.p,
-        p_mcnemar=mcnemar.p if mcnemar else None,
+        p_mcnemar=mcnemar,
         needed=tasks_needed(planned, spread) if planned and spread else None,
         visible=smallest_difference(difference.clusters, spread) if spread else None,
     )
@@ -321,7 +295,7 @@ def _of_parents(
         permutation=permutation,
         mcnemar=mcnemar,
         p_permutation=permutation.p,
-        p_mcnemar=mcnemar.p if mcnemar else None,
+        p_mcnemar=mcnemar,
         needed=tasks_needed_for_success(planned, discordant) if planned and exact else None,
         visible=smallest_success_difference(difference.tasks, discordant) if exact else None,
     )
@@ -331,23 +305,19 @@ def _binary(*scores: Sequence[float]) -> bool:
     return all(score in (0, 1) for sequence in scores for score in sequence)
 
 
-def _corrected(
-    comparisons: Sequence[Comparison], correction: Correction, planned: float | None
-) -> list[Comparison]:
-    """Correct p values for the number of runs, separately for each metric and test."""
+def _corrected(comparisons: Sequence[Comparison], planned: float | None) -> list[Comparison]:
+    """Correct p values for the number of runs (Holm), separately for each metric and test."""
+    known: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
+    for place, one in enumerate(comparisons):
+        for contrast in one.contrasts:
+            for name in ("p_permutation", "p_mcnemar"):
+                if (p := getattr(contrast, name)) is not None:
+                    key = name, contrast.metric, contrast.average
+                    known.setdefault(key, []).append((place, p))
     adjusted: dict[tuple[int, str, str], dict[str, Any]] = {}
-    for name in ("p_permutation", "p_mcnemar"):
-        kinds = {(c.metric, c.average) for one in comparisons for c in one.contrasts}
-        for kind in kinds:
-            places = [
-                (place, getattr(contrast, name))
-                for place, one in enumerate(comparisons)
-                for contrast in one.contrasts
-                if (contrast.metric, contrast.average) == kind
-            ]
-            known = [(place, p) for place, p in places if p is not None]
-            for (place, _), p in zip(known, adjust([p for _, p in known], correction), strict=True):
-                adjusted.setdefault((place, *kind), {})[name] = p
+    for (name, *of), pairs in known.items():
+        for (place, _), p in zip(pairs, holm([p for _, p in pairs]), strict=True):
+            adjusted.setdefault((place, of[0], of[1]), {})[name] = p
     corrected = []
     for place, one in enumerate(comparisons):
         contrasts = tuple(

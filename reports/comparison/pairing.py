@@ -230,11 +230,7 @@ def _score(repeats: Sequence[ScoredUnit], name: str) -> float | None:
 
 
 def _parents(
-    first: RunRows,
-    second: RunRows,
-    measure: Measure,
-    declared: Declaration,
-    splits: Sequence[str],
+    first: RunRows, second: RunRows, measure: Measure, declared: Declaration, splits: Sequence[str]
 ) -> tuple[list[Outcomes], int]:
     """Return the outcomes of parents, and the number of incomplete parents."""
     level, score = declared.level(measure.over), measure.all_of

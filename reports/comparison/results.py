@@ -15,7 +15,7 @@ from reports.comparison.spent import Takes
 from reports.names import name_of
 from reports.settings import SettingsOfRuns
 from reports.statistics.paired import Difference, Effect
-from reports.statistics.significance import Correction, McNemar, Permutation
+from reports.statistics.significance import Permutation
 
 LEVEL = 0.05
 
@@ -29,7 +29,7 @@ class Contrast:
     difference: both rates and their difference with its interval.
     effect: units (micro, cells) or parents won, lost and tied.
     permutation: sign-flip permutation test over clusters.
-    mcnemar: McNemar's test; None unless all scores are 0 or 1.
+    mcnemar: p of McNemar's test; None unless all scores are 0 or 1.
     p_permutation, p_mcnemar: p values corrected for the number of runs compared.
     needed: clusters for 80 % power at the planned difference; None without one.
     visible: difference that this number of clusters detects with 80 % power.
@@ -40,7 +40,7 @@ class Contrast:
     difference: Difference
     effect: Effect
     permutation: Permutation
-    mcnemar: McNemar | None
+    mcnemar: float | None
     p_permutation: float
     p_mcnemar: float | None
     needed: int | None
@@ -112,7 +112,6 @@ class Comparisons:
     settings: settings that the runs share, and those that differ.
     given: scoring rules and splits that replace those of the runs.
     variant: of the measure that has several, "" if none has.
-    correction: correction of the p values; `none` for a single comparison.
     changed: lines about runs that more than one model answered, as servers say.
     corrupt: lines of runs that could not be read and are left out.
     planned: difference (a share) to plan tasks for; None plans nothing.
@@ -126,12 +125,16 @@ class Comparisons:
     settings: SettingsOfRuns
     given: dict[str, Any]
     variant: str
-    correction: Correction
     cluster: str
     declared: Declaration
     changed: tuple[str, ...] = ()
     corrupt: tuple[str, ...] = ()
     planned: float | None = None
+
+    @property
+    def correction(self) -> str:
+        """Correction of the p values; `none` for a single comparison."""
+        return "holm" if len(self.others) > 1 else "none"
 
 
 def primary(declared: Declaration) -> tuple[str, str]:

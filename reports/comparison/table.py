@@ -26,15 +26,7 @@ from reports.grid import frame_data
 from reports.names import name_of
 from reports.settings import about
 
-HEADS = (
-    "baseline",
-    "run",
-    "difference",
-    "p (sign-flip)",
-    "p (McNemar)",
-    "won/lost",
-)
-CORRECTED = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
+HEADS = ("baseline", "run", "difference", "p (sign-flip)", "p (McNemar)", "won/lost")
 
 
 def columns(declared: Declaration) -> tuple[Column, ...]:
@@ -91,7 +83,7 @@ def comparison_table(comparisons: Comparisons) -> pd.DataFrame:
 
 
 def _record(one: Comparison, contrast: Contrast) -> dict[str, Any]:
-    difference, mcnemar = contrast.difference, contrast.mcnemar
+    difference = contrast.difference
     parents = one.declared.innermost.many
     return {
         "baseline": one.baseline,
@@ -113,7 +105,7 @@ def _record(one: Comparison, contrast: Contrast) -> dict[str, Any]:
         "p_permutation": contrast.p_permutation,
         "p_mcnemar": contrast.p_mcnemar,
         "p_permutation_raw": contrast.permutation.p,
-        "p_mcnemar_raw": mcnemar.p if mcnemar else None,
+        "p_mcnemar_raw": contrast.mcnemar,
         "permutation_exact": contrast.permutation.exact,
         "better": contrast.effect.better,
         "worse": contrast.effect.worse,
@@ -334,7 +326,7 @@ def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
     if comparisons.correction != "none":
         lines.append(
             f"p values and verdicts are corrected for {len(comparisons.others)} comparisons "
-            f"({CORRECTED[comparisons.correction]}); intervals are not."
+            f"(Holm); intervals are not."
         )
     few = any(c.difference.few for one in comparisons.others for c in one.contrasts)
     return (*lines, *few_notes(rates=False, differences=few, clusters=clusters))

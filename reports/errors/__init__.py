@@ -73,10 +73,7 @@ CUT_OFF = ClassInfo(
     "the reply ran into the output limit before a complete answer",
 )
 DECLINED = ClassInfo(
-    REFUSED,
-    "refused",
-    "no answer",
-    "the model declined, or its provider refused the prompt",
+    REFUSED, "refused", "no answer", "the model declined, or its provider refused the prompt"
 )
 FAILURE = ClassInfo(FAILED, "failed", "wrong", "none of the above")
 
@@ -131,11 +128,7 @@ def general_classes(declared: Declaration) -> tuple[ClassInfo, ...]:
 
 
 CUT = 80
-ENDED = {
-    Status.TRUNCATED: TRUNCATED,
-    Status.REFUSAL: REFUSED,
-    Status.PROVIDER_REFUSED: REFUSED,
-}
+ENDED = {Status.TRUNCATED: TRUNCATED, Status.REFUSAL: REFUSED, Status.PROVIDER_REFUSED: REFUSED}
 """Statuses with a separate class."""
 
 

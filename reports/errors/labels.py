@@ -22,12 +22,7 @@ from harness.runs.files import replace_file
 from harness.tables import clean
 
 LABELS_FILE = "labels.jsonl"
-DEFAULT_LABELS = (
-    "hallucination",
-    "poor graphical recognition",
-    "misread task context",
-    "pop-up",
-)
+DEFAULT_LABELS = ("hallucination", "poor graphical recognition", "misread task context", "pop-up")
 """The error classes of AutoWebGLM (Lai et al. 2024); any other text may be used."""
 
 LONGEST_LABEL, LONGEST_NOTE, LONGEST_FILE = 100, 4_000, 64 << 20

@@ -195,12 +195,7 @@ def grids(table: pd.DataFrame) -> list[Grid]:
         ),
         sections=tuple(_section(*key, rows, words.units) for key, rows in sections.items()),
         above=about(table.attrs),
-        footnotes=(
-            *table.attrs["remarks"],
-            *_label_lines(table),
-            *notes,
-            *table.attrs["problems"],
-        ),
+        footnotes=(*table.attrs["remarks"], *_label_lines(table), *notes, *table.attrs["problems"]),
         section_head="rows",
         data=frame_data(
             table,

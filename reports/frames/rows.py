@@ -12,11 +12,7 @@ from typing import Literal, get_args
 import pandas as pd
 
 from harness.runs import Manifest, Run, RunError
-from harness.runs.columns import (
-    id_column,
-    level_column,
-    total_column,
-)
+from harness.runs.columns import id_column, level_column, total_column
 from harness.settings import written
 from harness.tables.results import POOLED
 from parsers import AggregationRules, Declaration, Measure, Results, Status, results

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import reused_replies
-from harness.tables.repeats import repeats_text
+from harness.tables.results import repeats_text
 from parsers import Declaration, Measure
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.frames.units import Column, Kind, series, typed, union
@@ -84,10 +84,7 @@ def measured_columns(partial: Collection[Measure], declared: Declaration) -> Ite
 
 
 def runs_frame(
-    runs: RunLike | Iterable[RunLike],
-    *,
-    f1: str | None = None,
-    invalid: InvalidRule | None = None,
+    runs: RunLike | Iterable[RunLike], *, f1: str | None = None, invalid: InvalidRule | None = None
 ) -> pd.DataFrame:
     """Return a row per run with the `columns` that the benchmarks declare.
 

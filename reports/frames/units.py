@@ -8,13 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from harness.runs import Unit
-from harness.runs.columns import (
-    group_column,
-    id_column,
-    level_column,
-    score_column,
-    total_column,
-)
+from harness.runs.columns import group_column, id_column, level_column, score_column, total_column
 from harness.runs.steps import arguments_of
 from parsers import Declaration
 from parsers.declaration import SPLIT

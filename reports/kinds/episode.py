@@ -72,7 +72,7 @@ EPISODE_COLUMNS = KindColumns(
         unit_column("reward", "float64", "as the environment gave it", _of_end("reward")),
         unit_column("steps", "Int64", "steps taken until the end", _of_end("steps")),
         unit_column("end", "category", "how it ended, in the page's words", _of_end("how")),
-    ),
+    )
 )
 
 

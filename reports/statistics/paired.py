@@ -39,6 +39,9 @@ from parsers.clusters import (
 )
 from parsers.rates import FEW, moved, special
 
+LEVEL = 0.95
+"""Confidence level of intervals."""
+
 
 @dataclass(frozen=True, slots=True)
 class Effect:
@@ -61,14 +64,12 @@ class Difference:
     difference: second minus first.
     low, high: its interval; None for fewer than two tasks, or equal differences in all tasks.
     method: of the interval.
-    average: over tasks (macro) or over steps (micro).
     tasks: number of tasks.
     clusters: number of clusters: the tasks, or what groups them.
     steps: number of steps; 0 for task success.
     few: True if fewer than `FEW` clusters differ, and t may be too narrow.
     deviation: standard deviation of the clusters' differences (for micro, the one that gives the
         same standard error with clusters of equal size); None for one cluster.
-    level: confidence level.
     """
 
     first: float
@@ -77,13 +78,11 @@ class Difference:
     low: float | None
     high: float | None
     method: str
-    average: Average
     tasks: int
     clusters: int
     steps: int
     few: bool
     deviation: float | None
-    level: float
 
 
 def paired_difference(
@@ -93,7 +92,6 @@ def paired_difference(
     average: Average = "macro",
     *,
     clusters: Sequence[Hashable] | None = None,
-    level: float = 0.95,
 ) -> Difference | None:
     """Return the difference of two runs from their scores on the same steps, in the same order.
 
@@ -121,7 +119,7 @@ def paired_difference(
     if groups > 1:
         error = float(mean_and_error(data.totals, data.sizes)[1])
         if error > NOTHING:
-            reach = t_quantile(level, groups) * error
+            reach = t_quantile(LEVEL, groups) * error
             low, high = max(-1.0, difference - reach), min(1.0, difference + reach)
     return Difference(
         first=_mean(first, tasks, average),
@@ -130,19 +128,15 @@ def paired_difference(
         low=low,
         high=high,
         method="t" if average == "macro" and clusters is None else "cluster-t",
-        average=average,
         tasks=len(set(tasks)),
         clusters=groups,
         steps=len(tasks),
         few=min(moved(*clustered_values(gained, tasks, average, clusters), "difference")) < FEW,
         deviation=None if error is None else error * math.sqrt(groups),
-        level=level,
     )
 
 
-def success_difference(
-    first: Sequence[float], second: Sequence[float], *, level: float = 0.95
-) -> Difference | None:
+def success_difference(first: Sequence[float], second: Sequence[float]) -> Difference | None:
     """Return the difference in task success (0 or 1) of two runs on the same tasks.
 
     Web benchmarks have too few successful tasks for a t interval. This is the adjusted Wald
@@ -167,7 +161,7 @@ def success_difference(
         return None
     won, lost = ((sum(pair == kind for pair in pairs) + 1) / (n + 2) for kind in ((0, 1), (1, 0)))
     error = math.sqrt((won + lost - (won - lost) ** 2) / (n + 2))
-    reach = float(special().ndtri((1 + level) / 2)) * error
+    reach = float(special().ndtri((1 + LEVEL) / 2)) * error
     gained = [b - a for a, b in pairs]
     return Difference(
         first=math.fsum(first) / n,
@@ -176,13 +170,11 @@ def success_difference(
         low=max(-1.0, won - lost - reach),
         high=min(1.0, won - lost + reach),
         method="adjusted-wald",
-        average="macro",
         tasks=n,
         clusters=n,
         steps=0,
         few=False,
         deviation=float(np.std(gained, ddof=1)) if n > 1 else None,
-        level=level,
     )
 
 

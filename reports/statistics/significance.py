@@ -25,16 +25,14 @@ all patterns if at most 20 tasks differ, otherwise of seeded random patterns plu
 with few tasks, although its power is then low.
 
 Adjusted p values account for comparing several models: `holm` controls the family-wise error rate
-(Holm 1979, *A simple sequentially rejective multiple test procedure*), `bh` the false discovery
-rate (Benjamini and Hochberg 1995), which is less strict.
+(Holm 1979, *A simple sequentially rejective multiple test procedure*).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
@@ -42,28 +40,9 @@ from parsers import Average
 from parsers.clusters import NOTHING, Floats, clustered
 from parsers.rates import special
 
-Correction = Literal["holm", "bh", "none"]
-CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 EXACT_UP_TO = 20
 PATTERNS = 19_999
 _BATCH = 4_096
-
-
-@dataclass(frozen=True, slots=True)
-class McNemar:
-    """The result of a McNemar test.
-
-    gained: pairs that only the second run gets right.
-    lost: pairs that only the first run gets right.
-    statistic: chi-square statistic; None for the exact test, 0 (with p = 1) if the runs agree on
-        every pair.
-    p: two-sided p value.
-    """
-
-    gained: int
-    lost: int
-    statistic: float | None
-    p: float
 
 
 def clustered_mcnemar(
@@ -72,41 +51,41 @@ def clustered_mcnemar(
     tasks: Sequence[Hashable],
     average: Average = "macro",
     clusters: Sequence[Hashable] | None = None,
-) -> McNemar:
-    """McNemar's test on steps, corrected for clustering in tasks, or in the `clusters` of steps.
+) -> float:
+    """Return the two-sided p of McNemar's test on steps, corrected for clustering in tasks, or in
+    the `clusters` of steps; 1 if the runs agree on every pair.
 
     Example: three tasks of two steps, with 2, 1 and 0 wins. Micro: d = 2, 1, 0, so
     9 / (3/2 * 5) = 1.2; macro: d = 1, 1/2, 0, so 2.25 / 1.25 = 1.8.
 
-    >>> test = clustered_mcnemar([0] * 6, [1, 1, 1, 0, 0, 0], list("aabbcc"), "micro")
-    >>> test.statistic, round(test.p, 4)
-    (1.2, 0.2733)
+    >>> round(clustered_mcnemar([0] * 6, [1, 1, 1, 0, 0, 0], list("aabbcc"), "micro"), 4)
+    0.2733
 
     Raises `ValueError` for scores other than 0 and 1, or sequences of unequal length.
     """
-    gained, lost = _discordant(first, second)
+    _discordant(first, second)
     gains = [b - a for a, b in zip(first, second, strict=True)]
     data = clustered(gains, tasks, average, clusters)
     squares = float((data.totals**2).sum())
     if squares <= NOTHING:
-        return McNemar(gained, lost, 0.0, 1.0)
+        return 1.0
     groups = len(data)
     if average == "micro":
         # With a single task the factor K / (K - 1) would be infinite; it is left out.
         squares *= groups / (groups - 1) if groups > 1 else 1.0
-    statistic = float(data.totals.sum()) ** 2 / squares
-    return McNemar(gained, lost, statistic, float(special().chdtrc(1, statistic)))
+    return float(special().chdtrc(1, float(data.totals.sum()) ** 2 / squares))
 
 
-def exact_mcnemar(first: Sequence[float], second: Sequence[float]) -> McNemar:
-    """Return the exact test on independent pairs, here tasks: two-sided binomial test at 1/2.
+def exact_mcnemar(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return the p of the exact test on independent pairs, here tasks: two-sided binomial test at
+    1/2.
 
     >>> exact_mcnemar([0, 0, 0, 0, 0, 0, 1], [1, 1, 1, 1, 1, 0, 1])
-    McNemar(gained=5, lost=0, statistic=None, p=0.0625)
+    0.0625
     """
     gained, lost = _discordant(first, second)
     tail = float(special().bdtr(min(gained, lost), gained + lost, 0.5)) if gained + lost else 1.0
-    return McNemar(gained, lost, None, min(1.0, 2 * tail))
+    return min(1.0, 2 * tail)
 
 
 def _discordant(first: Sequence[float], second: Sequence[float]) -> tuple[int, int]:
@@ -122,14 +101,10 @@ class Permutation:
 
     p: two-sided p value.
     exact: whether all sign patterns were enumerated.
-    patterns: number of sign patterns evaluated.
-    tasks: number of tasks where the runs differ.
     """
 
     p: float
     exact: bool
-    patterns: int
-    tasks: int
 
 
 def permutation_test(
@@ -146,7 +121,7 @@ def permutation_test(
     Example: five tasks, all won. Of 32 patterns only two are as extreme.
 
     >>> permutation_test([0] * 5, [1] * 5, list("abcde"))
-    Permutation(p=0.0625, exact=True, patterns=32, tasks=5)
+    Permutation(p=0.0625, exact=True)
 
     Raises `ValueError` if the sequences differ in length.
     """
@@ -157,10 +132,9 @@ def permutation_test(
     least = observed - 1e-9
     if len(sizes) <= EXACT_UP_TO:
         sums = _all_sums(sizes)
-        p = float((np.abs(sums) >= least).mean())
-        return Permutation(p, True, len(sums), len(sizes))
+        return Permutation(float((np.abs(sums) >= least).mean()), True)
     p = (1 + _extreme(sizes, least)) / (1 + PATTERNS)
-    return Permutation(p, False, PATTERNS, len(sizes))
+    return Permutation(p, False)
 
 
 def _all_sums(sizes: Floats) -> Floats:
@@ -187,23 +161,6 @@ def _extreme(sizes: Floats, least: float) -> int:
     return count
 
 
-def adjust(p_values: Sequence[float], correction: Correction = "holm") -> list[float]:
-    """Adjust p values, keeping their order.
-
-    Raises `ValueError` for an unknown correction, or a value outside 0 to 1.
-    """
-    ways: dict[str, Callable[[Sequence[float]], list[float]]] = {
-        "holm": holm,
-        "bh": benjamini_hochberg,
-        "none": list,
-    }
-    if correction not in ways:
-        raise ValueError(f"unknown correction {correction!r}: one of {', '.join(CORRECTIONS)}")
-    if not all(0 <= p <= 1 for p in p_values):
-        raise ValueError("p values must lie between 0 and 1")
-    return ways[correction](p_values)
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down adjustment: the smallest p times n, the next times n - 1, made monotonic.
 
@@ -216,19 +173,4 @@ def holm(p_values: Sequence[float]) -> list[float]:
     for rank, place in enumerate(order):
         highest = max(highest, min(1.0, (len(order) - rank) * p_values[place]))
         adjusted[place] = highest
-    return adjusted
-
-
-def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Return the Benjamini-Hochberg adjustment: p of rank r times n / r, made monotonic.
-
-    >>> [round(p, 3) for p in benjamini_hochberg([0.01, 0.04, 0.03])]
-    [0.03, 0.04, 0.04]
-    """
-    order = sorted(range(len(p_values)), key=lambda place: p_values[place], reverse=True)
-    adjusted = [0.0] * len(p_values)
-    lowest = 1.0
-    for after, place in enumerate(order):
-        lowest = min(lowest, p_values[place] * len(order) / (len(order) - after))
-        adjusted[place] = lowest
     return adjusted

@@ -11,7 +11,7 @@ from adapters.conversation import Picture
 from harness.runs import CallRecord, MessageRecord, Unit
 from harness.runs.pictures import sent_picture
 from parsers import Declaration
-from reports.view.parts import Frame, Score, UnitPage, UnitPart, Window, facts_of, key_of
+from reports.view.parts import Frame, UnitPage, UnitPart, Window, facts_of, key_of
 from reports.view.points import Points
 
 
@@ -29,7 +29,6 @@ def detail(
     layers: the files that are laid over the enlarged picture, with the part that each shows.
     """
     page, declared, prediction = points.page, points.declared, record.prediction
-    shown = _scores(record, points) if part.scores is None else part.scores
     return {
         "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],
         "invalid": record.invalid,
@@ -51,7 +50,7 @@ def detail(
         "prediction": None
         if prediction is None
         else {"status": str(prediction.status), "flags": list(prediction.flags)},
-        "scores": [[one.name, one.value, one.binary, one.meaning] for one in shown],
+        "scores": list(_scores(record, points)),
         "tokens": [record.usage.input, record.usage.output] if record.usage else None,
         "cost": record.cost,
         "roles": _roles(calls),
@@ -78,25 +77,18 @@ def _listed(one: Any) -> list[Any]:
 
 def _groups(record: Unit[Any], declared: Declaration, page: UnitPage) -> list[tuple[str, str]]:
     """Return further groups of a unit, beyond the facts of the list."""
-    if not page.labels:
-        return []
     listed = {fact.key for fact in facts_of(page, declared)}
     return [(name, text) for name, text in record.labels.items() if key_of(name) not in listed]
 
 
-def _scores(record: Unit[Any], points: Points) -> Iterator[Score]:
-    """Yield the declared scores, the main one first; then the others."""
-    scores, main = record.scores or {}, points.declared.main_of_units
-    if not scores:
-        return
-    declared = points.declared
-    for measure in sorted(declared.measures, key=lambda one: one is not main):
-        if measure.name in scores:
-            yes_or_no = measure.name not in points.graded
-            yield Score(measure.title, scores[measure.name], yes_or_no, measure.meaning)
-    for name, value in scores.items():
-        if name not in declared.scores:
-            yield Score(name, value, binary=False)
+def _scores(record: Unit[Any], points: Points) -> Iterator[list[Any]]:
+    """Yield title, value, whether it is a yes or no, and meaning of the declared scores that were
+    measured, the main one first; variants of a measure are left out."""
+    declared, scores = points.declared, record.scores or {}
+    for measure in sorted(declared.measures, key=lambda one: one is not declared.main_of_units):
+        value, variant = scores.get(measure.name), "." in measure.name
+        if value is not None and not variant:
+            yield [measure.title, value, measure.name not in points.graded, measure.meaning]
 
 
 def _roles(calls: Sequence[CallRecord]) -> list[list[Any]]:

@@ -162,15 +162,6 @@ class Frame(NamedTuple):
     failed: bool = False
 
 
-class Score(NamedTuple):
-    """A score: its name, its value, True for a yes-or-no score, and its meaning."""
-
-    name: str
-    value: float | None
-    binary: bool
-    meaning: str = ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitPart:
     """The kind's part of the view of a unit.
@@ -183,7 +174,6 @@ class UnitPart:
         actual: True to enlarge the picture to its own resolution, not to twice its width.
         heads: heads of the table behind its first column, and `lines` its lines.
         lists: panels with lists.
-        scores: in words of the kind; None for those that the benchmark declares.
         raw: recorded data to show unchanged.
         cuts: the parts of its picture that the page holds in full resolution, in place of what the
             model was sent; None for that.
@@ -198,7 +188,6 @@ class UnitPart:
     heads: tuple[str, ...] = ("answered",)
     lines: Sequence[ComparedLine] = ()
     lists: Sequence[Listed] = ()
-    scores: Sequence[Score] | None = None
     raw: Any = None
     cuts: Sequence[Window] | None = None
     strip: Sequence[Frame] = ()
@@ -220,7 +209,6 @@ class UnitPage:
         facts: the facts after split, goal and place; None for all parents and labels.
         measures: the measures in the list, in addition to the main one; None for those of tables.
         answers: True if the list of a single run shows answers.
-        labels: True if the view of a unit shows labels that are not facts of the list.
         pictured: True if every unit should have a picture; missing ones are then reported.
         searched: name of the searchable texts of the list.
         same: words for two runs with the same answer.
@@ -231,7 +219,6 @@ class UnitPage:
     facts: tuple[Fact, ...] | None = None
     measures: tuple[str, ...] | None = None
     answers = True
-    labels = True
     pictured = False
     searched = "goal, answer, id"
     same = "gave the same answer"

@@ -35,14 +35,7 @@ from reports.view.points import (
     collect,
     terms,
 )
-from reports.view.tables import (
-    Summary,
-    outer_keys,
-    setting_text,
-    side_by_side,
-    summarise,
-    verdicts,
-)
+from reports.view.tables import Summary, outer_keys, setting_text, side_by_side, summarise, verdicts
 
 
 class ClassRow(NamedTuple):

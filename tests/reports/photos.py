@@ -39,11 +39,7 @@ def photo(album: str, place: int, scores: Any, **more: Any) -> Unit[dict[str, in
         "detail": {"width": 640},
     }
     return Unit(
-        kind="photo",
-        unit_id=f"{album}-{place}",
-        benchmark="photos",
-        split="all",
-        **values | more,
+        kind="photo", unit_id=f"{album}-{place}", benchmark="photos", split="all", **values | more
     )
 
 

@@ -14,13 +14,7 @@ from typing import Any
 
 from adapters.conversation import Reply, Usage
 from harness.benchmarks.step.options import StepOptions
-from harness.runs import (
-    CallRecord,
-    MessageRecord,
-    RunDirectory,
-    Setup,
-    StepUnit,
-)
+from harness.runs import CallRecord, MessageRecord, RunDirectory, Setup, StepUnit
 from harness.settings import declared_by
 from parsers.mind2web import MIND2WEB
 from parsers.records import F1_VARIANTS, Choice, Gold, Prediction, Status
@@ -87,10 +81,7 @@ def step(task: str, index: int, right: bool | None, **more: Any) -> StepUnit:
         "positives": 1,
         "negatives": 20,
         "gold": Gold("CLICK", "", ("7",), (None,), "7"),
-        "choices": (
-            Choice("A", "8", "a", "Wrong"),
-            Choice("B", "7", "button", "Right"),
-        ),
+        "choices": (Choice("A", "8", "a", "Wrong"), Choice("B", "7", "button", "Right")),
         "none_letter": "C",
         "same_text": 0,
         "related": 1,

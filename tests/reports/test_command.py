@@ -49,16 +49,6 @@ def test_several_runs_are_shown_one_after_the_other(tmp_path: Path) -> None:
     assert "INCOMPLETE" in done.output
 
 
-@pytest.mark.parametrize("kind", ["status", "cost"])
-def test_other_tables(tmp_path: Path, kind: str) -> None:
-    run = write(tmp_path / "run", worked())
-    done = _call(run, "--table", kind)
-    assert done.exit_code == 0
-    assert ("answered" if kind == "status" else "cached") in done.output
-    for option in (("--by", "website"), ("--average", "micro")):
-        assert _call(run, "--table", kind, *option).exit_code == 2
-
-
 def test_published_rows_stand_apart(tmp_path: Path) -> None:
     run = write(tmp_path / "run", worked())
     text = " ".join(_call("--published", run).output.split())

@@ -116,9 +116,8 @@ def _call(command: Any, *arguments: str | Path) -> Result:
     return done
 
 
-@pytest.mark.parametrize("complete", [True, False])
-def test_frames_have_what_is_declared(tmp_path: Path, complete: bool) -> None:
-    run = _run(tmp_path / "a", complete=complete)
+def test_frames_have_what_is_declared(tmp_path: Path) -> None:
+    run = _run(tmp_path / "a")
     frame = steps_frame(run)
     assert list(frame)[:12] == [
         *("run", "repeat", "target_id", "screen", "index", "total_targets", "benchmark", "split"),
@@ -147,13 +146,10 @@ def test_frames_of_several_benchmarks_have_the_columns_of_all(tmp_path: Path) ->
     assert of_targets["step_id"].isna().all() and of_targets["choices"].isna().all()
 
 
-@pytest.mark.parametrize("complete", [True, False])
-def test_what_is_yes_or_no_in_one_run_can_be_a_share_in_another(
-    tmp_path: Path, complete: bool
-) -> None:
-    one = _run(tmp_path / "a", complete=complete)
+def test_what_is_yes_or_no_in_one_run_can_be_a_share_in_another(tmp_path: Path) -> None:
+    one = _run(tmp_path / "a")
     part: dict[str, Any] = {"scores": {"inside": 0.5, "nearness": 0.5}}
-    other = _run(tmp_path / "b", benchmark="others", complete=complete, **part)
+    other = _run(tmp_path / "b", benchmark="others", **part)
     frame = steps_frame([one, other])
     assert frame["inside"].dtype == "float64"
     assert frame["inside"].tolist() == [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, *[0.5] * 6]
@@ -262,19 +258,6 @@ def test_comparison_narrows_to_what_both_measure(tmp_path: Path) -> None:
     renamed = replace(DECLARED, measures=(replace(DECLARED["inside"], main=True), Measure("other")))
     with pytest.raises(RunError, match="c and a are measured differently: targets by answers"):
         compare_runs([_run(tmp_path / "c", declared=renamed), runs[0]])
-
-
-def test_a_main_measure_that_was_left_open_is_not_compared(tmp_path: Path) -> None:
-    run = tmp_path / "c"
-    made = replace(
-        setup(benchmark="targets", dataset={"benchmark": "targets"}), declaration=DECLARED
-    )
-    with RunDirectory.start(run, made) as writing:
-        flagged = Prediction(Status.ANSWERED, Action("point"), ("no-point",))
-        writing.append_step(_unit(0, None, prediction=flagged))
-        writing.finish({}, complete=True)
-    with pytest.raises(RunError, match="c has no nearness to compare"):
-        compare_runs([run, _run(tmp_path / "a")])
 
 
 def test_a_kind_can_bring_columns_and_groups(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,14 +11,7 @@ from harness.benchmarks import BENCHMARKS, benchmark
 from harness.benchmarks.step.options import StepOptions
 from harness.runs import open_run
 from harness.settings import FIELDS, SETTINGS, declared_by
-from reports.comparability import (
-    BY_OWN_NAME,
-    FACTS,
-    OF_ADAPTER,
-    OF_PROTOCOL,
-    TABLE,
-    row_of,
-)
+from reports.comparability import BY_OWN_NAME, FACTS, OF_ADAPTER, OF_PROTOCOL, TABLE, row_of
 from reports.formats import render
 from reports.frames.runs import runs_frame
 from reports.load import open_runs
@@ -60,9 +51,7 @@ def test_runs_that_differ_in_their_model_only_may_be_ranked() -> None:
     assert unranked({"model": models, "model.provider": models}) == []
     policies = {"a": "none", "b": "full"}
     told = unranked({"model": models, "image_policy": policies, "pictures": policies})
-    assert told == [
-        "not ranked: the runs were not measured alike, but differ in image_policy",
-    ]
+    assert told == ["not ranked: the runs were not measured alike, but differ in image_policy"]
 
 
 def test_what_follows_from_a_setting_is_not_told_beside_it() -> None:
@@ -188,21 +177,6 @@ def test_a_name_that_nobody_knows_stands_against_a_ranking() -> None:
     assert difference_lines(differences)[0] == "differs: mood: calm (a); bold (b)"
 
 
-def test_the_table_keeps_the_order_of_the_runs_and_says_that_it_is_none_of_merit(
-    tmp_path: Path,
-) -> None:
-    runs = [
-        write(tmp_path / "poor", worked()[4:], setup(protocol="seeact-choice", none=None)),
-        write(tmp_path / "good", worked()[:2], setup(protocol="seeact-two-rounds", none="last")),
-    ]
-    text = re.sub(r"\s+", " ", render(main_table(runs), "text"))
-    assert "but differ in protocol" in text
-    assert "seeact-two-rounds (good): none=last" in text
-    assert text.index("poor test_website") < text.index("good test_website")
-    alike = [write(tmp_path / f"m{n}", worked(), setup(model={"name": f"m{n}"})) for n in (1, 2)]
-    assert "not ranked" not in render(main_table(alike), "text")
-
-
 def test_a_model_has_one_name_in_settings(tmp_path: Path) -> None:
     named = {"name": "acme:m1", "model": "m1", "provider": "acme"}
     runs = [
@@ -218,12 +192,3 @@ def test_a_model_has_one_name_in_settings(tmp_path: Path) -> None:
     assert frame["model"].tolist() == frame["setting.model"].tolist() == ["acme:m1", "acme:m2"]
     text = render(main_table(runs))
     assert "differs: model: acme:m1 (a); acme:m2 (b)" in text and "model." not in text
-
-
-def test_what_a_user_calls_a_model_is_no_difference(tmp_path: Path) -> None:
-    runs = []
-    for called in ("m1", "acme:m1"):
-        made = setup(model={"name": "acme:m1", "model": "m1"})
-        config = {**made.config, "model": called}
-        runs.append(write(tmp_path / called[:1], worked(), replace(made, config=config)))
-    assert "model" not in compare(open_runs(runs)).differences

@@ -27,10 +27,7 @@ RUNS = schema(runs.columns(MIND2WEB))
 
 def test_frames_have_the_documented_columns_and_types(tmp_path: Path) -> None:
     run = write(tmp_path / "run", worked())
-    for frame, columns in (
-        (steps_frame(run), STEPS),
-        (runs_frame(run), RUNS),
-    ):
+    for frame, columns in ((steps_frame(run), STEPS), (runs_frame(run), RUNS)):
         assert {name: str(kind) for name, kind in frame.dtypes.items()} == columns
 
 

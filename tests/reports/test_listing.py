@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import reports
 from harness.runs import RunDirectory
 from harness.runs.manifest import read_manifest
 from tests.harness.commands.tool import DEV, call, isolate
@@ -100,12 +99,6 @@ def test_mistakes_are_one_line(words: list[str], complaint: str) -> None:
     done = call("list", *words)
     assert done.code == 2
     assert complaint in done.complaint
-
-
-def test_a_frame_in_python() -> None:
-    frame = reports.list_runs(["runs", "sweeps"])
-    assert list(frame["path"]) == ["runs/good", "sweeps/s/early"]
-    assert frame["setting.model"].tolist()[0] == "lexical"
 
 
 def test_commands_take_a_folder_for_the_runs_below_it(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import statistics
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -181,24 +179,6 @@ def test_tables_that_pass_over_the_rules_of_a_run_say_so(tmp_path: Path) -> None
         run = write(tmp_path / f"run{name}", worked(), setup(**rule))
         assert said in render(status_table(run)) and said in render(distractor_curve(run))
     assert said not in render(status_table(write(tmp_path / "plain", worked())))
-
-
-def test_what_a_success_takes_has_an_interval_over_tasks(tmp_path: Path) -> None:
-    steps = [
-        replace(step(f"t{task}", place, place < 2), cost=0.5, usage=Usage(100, output=10 + task))
-        for task in range(8)
-        for place in range(3)
-    ]
-    calls = [_timed(record, 2.0) for record in steps]
-    row = cost_table(write(tmp_path / "run", steps, calls=calls)).iloc[0]
-    # Two of three steps of every task succeed: only the tokens differ between tasks.
-    assert row["cost_per_success"] == pytest.approx(0.5 * 3 / 2)
-    assert row["latency_per_success"] == pytest.approx(3.0)
-    tokens = [3 * (10 + task) / 2 for task in range(8)]
-    mean, reach = statistics.fmean(tokens), 2.364624 * statistics.stdev(tokens) / math.sqrt(8)
-    assert row["tokens_per_success"] == pytest.approx(mean)
-    assert row["tokens_per_success_low"] == pytest.approx(mean - reach, rel=1e-5)
-    assert row["tokens_per_success_high"] == pytest.approx(mean + reach, rel=1e-5)
 
 
 def test_a_model_that_nobody_bills_is_not_priced(tmp_path: Path) -> None:

@@ -9,26 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from harness.runs import RunError, StepUnit, open_run
+from harness.runs import RunError, open_run
 from harness.session.summary import total_of
 from harness.settings import Settings
-from harness.tables.results import POOLED
-from parsers import (
-    ELEMENT_ONLY,
-    MIND2WEB,
-    Average,
-    Estimate,
-    Prediction,
-    Status,
-    mean_interval,
-    results,
-)
-from parsers.counting import Rule
-from parsers.estimates import PARENTS, SD
-from parsers.records import F1_VARIANTS
+from parsers import ELEMENT_ONLY, MIND2WEB, Average, Prediction, Status, mean_interval
+from parsers.estimates import SD
 from reports.formats import render
 from reports.tables import columns, main_table
-from tests.numbers import estimate, results_by
+from tests.numbers import estimate
 from tests.reports.runs import setup, step, worked, write
 
 GROUP_KEYS: tuple[Any, ...] = ("split", "website", "domain", "subdomain", "operation")
@@ -63,74 +51,6 @@ def test_the_table_has_the_documented_columns(tmp_path: Path) -> None:
         table = main_table(run, key)
         found = [(name, str(kind)) for name, kind in table.dtypes.items()]
         assert found == [(column.name, column.kind) for column in columns(key, MIND2WEB)]
-
-
-def _varied() -> list[StepUnit]:
-    """Steps of several splits, sites, operations and statuses, some invalid, some unsettled."""
-    records = []
-    for number in range(40):
-        task, index = divmod(number, 3)
-        right = None if number % 11 == 5 else number % 4 != 0
-        gold = step("x", 0, True).detail.gold
-        f1 = dict.fromkeys(F1_VARIANTS, 1.0 if right else (number % 5) / 5)
-        records.append(
-            step(
-                f"T{task}",
-                index,
-                right,
-                split="test_task" if task % 2 else "test_domain",
-                website=f"w{task % 3}",
-                domain=f"d{task % 2}",
-                gold=replace(gold, operation=("CLICK", "TYPE", "SELECT")[number % 3]),
-                f1=f1,
-                settled=number % 17 != 7,
-                status=Status.PARSE_ERROR if number % 4 == 0 else Status.ANSWERED,
-            )
-        )
-    return records
-
-
-def _check(row: Any, name: str, own: Estimate) -> None:
-    assert row[name] == own.number
-    if own.interval is None:
-        assert pd.isna(row[f"{name}_low"]) and pd.isna(row[f"{name}_high"])
-    else:
-        bounds = own.interval.low, own.interval.high
-        assert (row[f"{name}_low"], row[f"{name}_high"]) == bounds
-
-
-@pytest.mark.parametrize("key", GROUP_KEYS)
-@pytest.mark.parametrize("complete", [True, False])
-def test_every_number_is_that_of_the_averages(tmp_path: Path, key: Any, complete: bool) -> None:
-    made = setup(dataset={"rows": 40, "partial_tasks": {"T3": 4}})
-    run = write(tmp_path / "run", _varied(), made, complete=complete)
-    trials = [(record.repeat, record.scored()) for record in open_run(run).records()]
-    table = main_table(run, key)
-    groups = results_by(key, trials, MIND2WEB, lengths={"T3": 4})
-    if key == "split":
-        groups[POOLED] = results(trials, MIND2WEB, lengths={"T3": 4})
-    assert list(dict.fromkeys(table[key])) == list(groups)
-    for name, found in groups.items():
-        for line, row in _lines(table, name).items():
-            rule: Rule = "valid" if line == "valid" else "strict"
-            for measure in ("element", "operation_f1", "success"):
-                column = measure.replace("success", "step_success")
-                for average in AVERAGES:
-                    own = estimate(found, measure, average, rule)
-                    _check(row, f"{column}_{average}", own)
-            assert row["unsettled"] == found.counts.n_unsettled
-            if found.counts.parse_failure_rate is not None:
-                assert row["parse_failure_rate"] == found.counts.parse_failure_rate
-            tasks = found.row("task_success", PARENTS, rule)
-            if tasks is None:
-                assert key == "operation" and pd.isna(row["task_success_total"])
-                continue
-            assert (row["task_success_complete"], row["task_success_total"]) == (
-                tasks.complete,
-                tasks.n,
-            )
-            value = row["task_success"]
-            assert pd.isna(value) if tasks.number is None else value == tasks.number
 
 
 def test_repeats_agree_with_the_run_command(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from reports.view.parts import (
     ComparedCell,
     ComparedLine,
     DrawnBox,
-    Score,
     UnitPage,
     UnitPart,
     Window,
@@ -113,8 +112,6 @@ def _other_reading(record: GroundingRecord, options: Mapping[str, Any]) -> tuple
 
 MARGIN = 160
 """Pixels that a cut shows around what it is about."""
-BESIDE = ("distance", "distance_diagonals", "iou")
-"""Scores that the table has."""
 LARGEST = 800
 """Width and height, in pixels, that one cut may have; what is farther apart has a cut each."""
 
@@ -144,11 +141,6 @@ class GroundingPage(UnitPage):
             focus=_focus(detail.gold, point),
             heads=("target", "answered"),
             lines=list(_lines(record, self.answer(record) or "–")),
-            scores=[
-                Score(name.replace("_", " "), value, binary=True)
-                for name, value in (record.scores or {}).items()
-                if value is not None and name not in BESIDE
-            ],
             actual=True,
             cuts=_cuts(record),
         )

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from harness.runs import CallRecord, Run, Unit
 from parsers.question import LETTERS, Asked, QuestionDetail, text_of
-from parsers.question.metrics import METRICS
 from reports.kind import KindReports
-from reports.view.parts import ComparedCell, ComparedLine, Score, UnitPage, UnitPart
+from reports.view.parts import ComparedCell, ComparedLine, UnitPage, UnitPart
 
 
 class QuestionPage(UnitPage):
@@ -26,11 +25,10 @@ class QuestionPage(UnitPage):
         return str(said.status) if text is None else _worded(text, record.detail.asked)
 
     def part(self, record: Unit[QuestionDetail], calls: Sequence[CallRecord]) -> UnitPart:
-        """Return the right answers against what was said, and the scores that there are."""
+        """Return the right answers against what was said."""
         asked, gold = record.detail.asked, record.detail.gold
         right = [_worded(one, asked) for one in gold.answers]
         right += [gold.no_answer] if gold.unanswerable else []
-        binary = asked.metric in METRICS and METRICS[asked.metric].binary
         return UnitPart(
             heads=("right", "answered"),
             lines=[
@@ -38,11 +36,6 @@ class QuestionPage(UnitPage):
                     "answer",
                     (ComparedCell(" or ".join(right)), ComparedCell(self.answer(record) or "–")),
                 )
-            ],
-            scores=[
-                Score(name, value, binary)
-                for name, value in (record.scores or {}).items()
-                if value is not None
             ],
         )
 

@@ -18,7 +18,6 @@ from reports.view.parts import (
     ComparedCell,
     ComparedLine,
     DrawnBox,
-    Score,
     UnitPage,
     UnitPart,
     box_of,
@@ -140,11 +139,6 @@ class ScreenPage(UnitPage):
             focus=None if action.point is None else (*action.point, 0.0, 0.0),
             heads=("recorded", "answered"),
             lines=lines,
-            scores=[
-                Score(name, value, binary=True)
-                for name, value in (record.scores or {}).items()
-                if value is not None and "." not in name
-            ],
             actual=True,
         )
 

@@ -181,10 +181,7 @@ _LONGEST = 20_000
 
 
 def described_target(
-    calls: Sequence[CallRecord],
-    target: Choice,
-    chosen: Choice,
-    choices: Sequence[Choice],
+    calls: Sequence[CallRecord], target: Choice, chosen: Choice, choices: Sequence[Choice]
 ) -> bool:
     """Return True if a reply of round 1 is about `target` rather than `chosen`."""
     if wording(listed_text(target)) == wording(listed_text(chosen)):

@@ -156,11 +156,7 @@ class StepErrors(UnitErrors):
         return counts, said
 
 
-def classify(
-    record: StepUnit,
-    calls: Sequence[CallRecord],
-    page: str | None,
-) -> StepError:
+def classify(record: StepUnit, calls: Sequence[CallRecord], page: str | None) -> StepError:
     """Classify one step from its line, its calls and its page as HTML (None if not available)."""
     error = _by_line(record, MIND2WEB)
     if not _is_wrong_element(error):

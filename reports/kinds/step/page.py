@@ -15,7 +15,6 @@ from reports.view.parts import (
     Fact,
     Listed,
     ListItem,
-    Score,
     UnitPage,
     UnitPart,
     label,
@@ -32,7 +31,6 @@ class StepPage(UnitPage):
 
     measures = ("operation_f1",)
     answers = False
-    labels = False
     pictured = True
     searched = "task, element, site, id"
     same = "chose the same element"
@@ -76,7 +74,6 @@ class StepPage(UnitPage):
                 Listed("Earlier turns", list(_turns(record)), early=True),
                 Listed("Actions before", [*map(ListItem, detail.history)], empty=FIRST),
             ),
-            scores=_scores(record),
         )
 
 
@@ -178,26 +175,6 @@ def _lines(record: StepUnit, chosen: str | None) -> Iterator[ComparedLine]:
     yield ComparedLine(
         "value", (ComparedCell(gold.value or "–"), ComparedCell((said and said.value) or "–"))
     )
-
-
-def _scores(record: StepUnit) -> list[Score]:
-    scores = record.scores or {}
-    f1 = "operation_f1."
-    named = (
-        ("step success", "success"),
-        ("element", "element"),
-        ("operation and value exact", "operation_exact"),
-    )
-    if not scores:
-        return []
-    return [
-        *(Score(name, scores.get(key), binary=True) for name, key in named),
-        *(
-            Score(f"Op. F1 {key.removeprefix(f1)}", value, binary=False)
-            for key, value in scores.items()
-            if key.startswith(f1)
-        ),
-    ]
 
 
 STEP_PAGE = StepPage()

@@ -8,17 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.tables import (
-    TEST_DATA_NOTE,
-    Cell,
-    Grid,
-    Heading,
-    Row,
-    Section,
-    clean,
-    render,
-    rows_of,
-)
+from harness.tables import TEST_DATA_NOTE, Cell, Grid, Heading, Row, Section, clean, render, rows_of
 
 RATES = ("Ele. Acc", "Op. F1", "Step SR", "Task SR")
 HEAD = (Heading("split", "left"), Heading("tasks"), *map(Heading, RATES))
@@ -80,13 +70,6 @@ def test_values_without_an_interval_line_up_with_the_others() -> None:
     grid = Grid("", (Heading("", "left"), Heading("rate")), rows_of([["a", RATE], ["b", "4.8"]]))
     first, second = render(grid, "text", note="").splitlines()[-2:]
     assert first.index("46.4") + len("46.4") == second.index("4.8") + len("4.8")
-
-
-def test_texts_are_wrapped_at_blanks() -> None:
-    words = "a text of several words that is too long for one line of a narrow column"
-    grid = Grid("", (Heading("text", "left"), Heading("n")), rows_of([[words, "1"]]))
-    lines = render(grid, "text", width=40, note="").splitlines()[2:]
-    assert " ".join(" ".join(lines).replace(" 1", "", 1).split()) == words
 
 
 HOSTILE = [
@@ -153,9 +136,3 @@ def test_without_a_terminal_rows_and_the_note_stay_whole() -> None:
     assert not any(
         "word-8" in line and "word-2" in line for line in render(grid, width=80).splitlines()
     )
-
-
-def test_several_grids_carry_one_note() -> None:
-    text = render([_results(), _results()], "text")
-    assert text.count(TEST_DATA_NOTE) == 1
-    assert text.count("Results by split") == 2

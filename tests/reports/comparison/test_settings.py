@@ -60,11 +60,6 @@ def test_a_model_and_a_setting_at_once_are_refused_unless_asked_for(tmp_path: Pa
     assert found == "model, distractors"
 
 
-def test_how_a_model_is_run_belongs_to_it(tmp_path: Path) -> None:
-    one = {"model": {"name": "m-1"}, "temperature": 0.0}
-    assert str(_check(tmp_path, one, {"model": {"name": "m-2"}, "temperature": 1.0})) == "model"
-
-
 def test_the_selection_does_not_matter(tmp_path: Path) -> None:
     found = _check(tmp_path, {"limit": 5, "split": ["test_task"]}, {"limit": None, "split": []})
     assert found == ""

@@ -184,8 +184,7 @@ def test_round_1_described_the_target(element: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("element", "expected"),
-    [("10", ErrorClass.WRONG_ANCESTOR), ("29", ErrorClass.WRONG_SAME_TEXT)],
+    ("element", "expected"), [("10", ErrorClass.WRONG_ANCESTOR), ("29", ErrorClass.WRONG_SAME_TEXT)]
 )
 def test_nested_and_equal_elements_come_before_what_round_1_described(
     element: str, expected: ErrorClass

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
-from harness.runs import RunError, open_run
+from harness.runs import open_run
 from reports.errors.labels import (
     LABELS_FILE,
     Label,
@@ -16,7 +15,6 @@ from reports.errors.labels import (
     add_labels,
     checked_label,
     import_labels,
-    merge_labels,
     read_labels,
 )
 from tests.reports.runs import worked, write
@@ -97,15 +95,6 @@ def test_a_corrupt_line_is_named_kept_and_harms_no_other(run: Path) -> None:
     assert all(line in path.read_bytes().split(b"\n") for line in lines)
 
 
-def test_a_torn_last_line_is_a_corrupt_line(run: Path) -> None:
-    add_labels(run, [Label("A_0", "x"), Label("A_1", "y")])
-    path = run / LABELS_FILE
-    path.write_bytes(path.read_bytes()[:-10])
-    found = read_labels(run)
-    assert [one.label for one in found.labels] == ["x"]
-    assert len(found.problems) == 1
-
-
 @pytest.mark.parametrize(
     "label",
     [
@@ -126,32 +115,6 @@ def test_invalid_labels_change_nothing(run: Path, label: Label) -> None:
 def test_what_is_not_a_label_is_refused(entry: object) -> None:
     with pytest.raises(LabelError):
         checked_label(entry)
-
-
-def test_a_failed_write_leaves_the_old_file(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    add_labels(run, [Label("A_0", "old")])
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(RunError, match="No space left"):
-        add_labels(run, [Label("A_0", "new")])
-    assert [one.label for one in read_labels(run).labels] == ["old"]
-
-
-def test_a_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(RunError):
-        add_labels(tmp_path / "file" / "run", [Label("A_0", "x")])
-
-
-def test_merging_twice_is_merging_once() -> None:
-    one = (Label("A", "x", when=OLD), Label("B", "y"))
-    other = (Label("A", "z", when=NEW),)
-    once = merge_labels(one, other)
-    assert merge_labels(once, other) == once
-    assert merge_labels(other, one) == once
 
 
 def test_an_import_names_what_it_leaves_out(run: Path) -> None:

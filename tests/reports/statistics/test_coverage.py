@@ -18,16 +18,9 @@ from benchmarks.interval_coverage import (
     step_cell,
     task_cell,
 )
-from benchmarks.simulated_ends import printed_ends, t_ends
-from benchmarks.simulated_steps import (
-    MEASURES,
-    clustered,
-    lengths,
-    sites_of_tasks,
-    successes,
-    summed,
-)
-from parsers import Average, mean_interval, t_interval
+from benchmarks.simulated_ends import printed_ends
+from benchmarks.simulated_steps import MEASURES, clustered, lengths, sites_of_tasks, summed
+from parsers import Average, mean_interval
 
 
 @pytest.mark.parametrize("tasks", TASKS)
@@ -66,22 +59,6 @@ def test_few_successes_are_covered_without_absurd_widths(
 def test_rates_with_websites_as_clusters_are_covered(sites: tuple[int, float], rate: float) -> None:
     cell = site_cell(sites, rate, (0.1, 0.15), 1_000)
     assert all(cell.coverage[average, "printed"] > 0.925 for average in AVERAGES)
-
-
-def test_the_simulated_intervals_are_those_of_the_package() -> None:
-    chance = np.random.default_rng(1)
-    sizes = lengths(20, 5, chance)
-    won = successes(sizes, 0.4, 0.15, chance)
-    low, high = t_ends(won, sizes.astype(float))
-    for place in range(5):
-        steps, tasks = [], []
-        for task, (size, right) in enumerate(zip(sizes[place], won[place], strict=True)):
-            steps += [1.0] * int(right) + [0.0] * int(size - right)
-            tasks += [task] * int(size)
-        wanted = t_interval(steps, tasks)
-        assert wanted is not None
-        assert math.isclose(low[place], wanted.low)
-        assert math.isclose(high[place], wanted.high)
 
 
 @pytest.mark.parametrize("average", ["macro", "micro"])

@@ -11,13 +11,7 @@ import pytest
 from scipy import stats
 
 from parsers import Average
-from reports.statistics.significance import (
-    Correction,
-    adjust,
-    clustered_mcnemar,
-    exact_mcnemar,
-    permutation_test,
-)
+from reports.statistics.significance import clustered_mcnemar, exact_mcnemar, holm, permutation_test
 
 TASKS = list("aabbbccddddee")
 FIRST = [1, 0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 0, 0]
@@ -27,36 +21,30 @@ SECOND = [1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1]
 
 def test_obuchowski_by_hand() -> None:
     found = clustered_mcnemar(FIRST, SECOND, TASKS, "micro")
-    assert (found.gained, found.lost) == (5, 1)
-    assert found.statistic is not None
-    assert math.isclose(found.statistic, 4**2 / (5 / 4 * 4))
-    assert math.isclose(found.p, stats.chi2.sf(3.2, 1))
+    assert math.isclose(found, stats.chi2.sf(4**2 / (5 / 4 * 4), 1))
 
 
 def test_durkalski_by_hand() -> None:
     found = clustered_mcnemar(FIRST, SECOND, TASKS, "macro")
     total, squares = 1 / 2 + 1 / 3 + 1 / 2 + 1 / 2, 1 / 4 + 1 / 9 + 1 / 4 + 1 / 4
-    assert found.statistic is not None
-    assert math.isclose(found.statistic, total**2 / squares)
+    assert math.isclose(found, stats.chi2.sf(total**2 / squares, 1))
 
 
 def test_with_one_step_per_task_the_correction_is_the_plain_test() -> None:
     first = [0] * 9 + [1] * 3 + [1] * 8
     second = [1] * 9 + [0] * 3 + [1] * 8
     found = clustered_mcnemar(first, second, list(range(20)))
-    assert found.statistic is not None
-    assert math.isclose(found.statistic, (9 - 3) ** 2 / (9 + 3))
+    assert math.isclose(found, stats.chi2.sf((9 - 3) ** 2 / (9 + 3), 1))
 
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_runs_that_agree_have_p_one(average: Average) -> None:
-    found = clustered_mcnemar([1, 0], [1, 0], ["a", "b"], average)
-    assert (found.statistic, found.p) == (0.0, 1.0)
+    assert clustered_mcnemar([1, 0], [1, 0], ["a", "b"], average) == 1.0
     assert permutation_test([1, 0], [1, 0], ["a", "b"], average).p == 1.0
 
 
 def test_a_single_task_does_not_break() -> None:
-    assert clustered_mcnemar([0, 0], [1, 1], ["a", "a"], "micro").p > 0.3
+    assert clustered_mcnemar([0, 0], [1, 1], ["a", "a"], "micro") > 0.3
 
 
 @pytest.mark.parametrize(("gained", "lost"), [(0, 0), (3, 1), (9, 1), (4, 4), (0, 11)])
@@ -66,8 +54,7 @@ def test_the_exact_test_is_the_binomial_one(gained: int, lost: int) -> None:
     found = exact_mcnemar(first, second)
     n = gained + lost
     wanted = stats.binomtest(gained, n, 0.5).pvalue if n else 1.0
-    assert math.isclose(found.p, min(1.0, wanted))
-    assert (found.gained, found.lost) == (gained, lost)
+    assert math.isclose(found, min(1.0, wanted))
 
 
 def test_shares_are_not_for_mcnemar() -> None:
@@ -86,7 +73,7 @@ def test_the_exact_permutation_counts_all_patterns(average: Average) -> None:
         for signs in itertools.product([1, -1], repeat=4)
     ]
     assert found.p == sum(x >= sum(gains) - 1e-12 for x in sums) / 16
-    assert (found.exact, found.patterns, found.tasks) == (True, 16, 4)
+    assert found.exact
 
 
 def test_drawn_patterns_come_near_the_exact_p() -> None:
@@ -115,24 +102,6 @@ def test_drawn_patterns_know_neither_order_nor_side_and_never_give_zero() -> Non
     assert permutation_test(first, second[::-1], tasks) == found
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_bh_is_that_of_scipy(seed: int) -> None:
-    p = np.random.default_rng(seed).random(12).tolist()
-    assert np.allclose(adjust(p, "bh"), stats.false_discovery_control(p))
-
-
 def test_holm_by_hand() -> None:
-    assert adjust([0.04, 0.01, 0.5, 0.01]) == pytest.approx([0.08, 0.04, 0.5, 0.04])
-
-
-@pytest.mark.parametrize("correction", ["holm", "bh", "none"])
-def test_one_p_is_left_as_it_is(correction: Correction) -> None:
-    assert adjust([0.03], correction) == [0.03]
-    assert adjust([], correction) == []
-
-
-def test_bad_p_values_are_errors() -> None:
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        adjust([1.5])
-    with pytest.raises(ValueError, match="unknown correction"):
-        adjust([0.5], "sidak")  # type: ignore[arg-type]
+    assert holm([0.04, 0.01, 0.5, 0.01]) == pytest.approx([0.08, 0.04, 0.5, 0.04])
+    assert (holm([0.03]), holm([])) == ([0.03], [])

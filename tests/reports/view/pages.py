@@ -13,14 +13,7 @@ import msgspec
 from PIL import Image
 
 from adapters.conversation import Reply
-from harness.runs import (
-    CallRecord,
-    DataGone,
-    MessageRecord,
-    RunDirectory,
-    StepData,
-    StepUnit,
-)
+from harness.runs import CallRecord, DataGone, MessageRecord, RunDirectory, StepData, StepUnit
 from harness.runs.files import encode
 from parsers.records import F1_VARIANTS, Box, Choice, Gold, Prediction, Status
 from reports.view.write import RunsPage

@@ -77,16 +77,13 @@ def test_every_view_shows_something_and_the_note(watched: Watched) -> None:
     [
         ("split", "test_task", lambda a, b: a["split"] == "test_task"),
         ("site", SITES[2], lambda a, b: a["website"] == SITES[2]),
-        ("op", "TYPE", lambda a, b: a["gold"]["operation"] == "TYPE"),
         (
             "status",
             "none",
             lambda a, b: _said(a, "status") == "none" or _said(b, "status") == "none",
         ),
         ("result", "right", lambda a, b: _right(a) or _right(b)),
-        ("result", "open", lambda a, b: not a["settled"] or not b["settled"]),
         ("agree", "differ", lambda a, b: _both(a, b) and _right(a) != _right(b)),
-        ("agree", "right", lambda a, b: all(_right(x) for x in (a, b) if x["scores"])),
         ("agree", "0.1.10", lambda a, b: _both(a, b) and _right(a) and not _right(b)),
     ],
 )
@@ -222,10 +219,7 @@ def test_a_step_shows_choices_rounds_scores_and_settings(tab: Any, runs: list[Pa
     tab.get_by_text("reasoning", exact=True).click()
     assert thought.locator("pre").inner_text().startswith("Hm. ")
     scores = tab.locator(".scores").inner_text()
-    f1 = {name: score for name, score in row["scores"].items() if name.startswith("operation_f1.")}
-    assert len(f1) == 3
-    for name, value in f1.items():
-        assert f"Op. F1 {name.removeprefix('operation_f1.')}\n{value:.2f}" in scores
+    assert f"Op. F1\n{row['scores']['operation_f1']:.2f}" in scores
     tab.get_by_text("Settings of the run").click()
     assert tab.locator("details.panel tr", has_text="distractors").inner_text().endswith("20")
 

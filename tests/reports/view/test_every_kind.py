@@ -54,9 +54,7 @@ def asked(*rows: Mapping[str, Any]) -> Callable[[Path], Path]:
         (data / "questions.toml").write_text('name = "till"\nmetric = "contains"\n')
         (data / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)))
         return evaluated(
-            "scripted:tests.reports.view.test_every_kind:answer",
-            "question-items",
-            data=str(data),
+            "scripted:tests.reports.view.test_every_kind:answer", "question-items", data=str(data)
         )(out)
 
     return run

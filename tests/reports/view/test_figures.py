@@ -75,7 +75,7 @@ def test_every_measure_has_a_panel_with_a_line_for_each_run(runs: list[Path]) ->
     figure = results(main_table(runs, "split"))
     panels = _panels(figure)
     assert list(panels) == [
-        *("Ele. Acc, macro (%)", "Op. F1, macro (%)", "Step SR, macro (%)", "Task SR (%)"),
+        *("Ele. Acc, macro (%)", "Op. F1, macro (%)", "Step SR, macro (%)", "Task SR (%)")
     ]
     steps = panels["Step SR, macro (%)"]
     assert _marks(steps) == [83.3, 0.0]

@@ -88,28 +88,3 @@ def test_no_address_ends_the_server_or_makes_it_print(
         visitor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     assert _get(address, "/index.html").status == 200
     assert capfd.readouterr() == ("", "")
-
-
-def _loaded(tab: Any, image: str) -> None:
-    for _ in range(100):
-        if tab.locator(image).first.evaluate("image => image.naturalWidth > 0"):
-            return
-        tab.wait_for_timeout(30)
-    raise AssertionError(f"{image} is not loaded")
-
-
-@pytest.mark.browser
-def test_the_served_page_works_under_the_policy_of_its_headers(
-    browser: Any, address: tuple[str, int]
-) -> None:
-    home = f"http://{address[0]}:{address[1]}/"
-    context = browser.new_context()
-    watched = Watched(context.new_page(), (home,))
-    watched.tab.goto(f"{home}index.html")
-    watched.tab.locator("figure img").first.scroll_into_view_if_needed()
-    _loaded(watched.tab, "figure img")
-    watched.tab.goto(f"{home}index.html#/step/T0_1")
-    watched.tab.locator(".verdict").wait_for()
-    _loaded(watched.tab, ".shot")
-    context.close()
-    assert watched.wrong == []

@@ -12,13 +12,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from lxml import html
-from PIL import Image
 
 from harness.tables import TEST_DATA_NOTE
 from reports.view.command import view
-from reports.view.pictures import WIDTH
 from tests.reports.runs import worked, write
-from tests.reports.view.pages import PAGE
 from tests.units import flat
 
 SETTLED = ("right", "part", "wrong")
@@ -104,16 +101,6 @@ def test_an_unfinished_run_is_reported_with_its_share(folder: Path) -> None:
     assert re.search(r"Unfinished: 10 of 12 rows done\s+\(83.3 %\)", text)
 
 
-def test_pictures_are_downscaled_and_shared(folder: Path) -> None:
-    files = list((folder / "pictures").iterdir())
-    assert len(files) == 1
-    with Image.open(files[0]) as image:
-        assert image.size == (WIDTH, PAGE[1] * WIDTH // PAGE[0])
-    rows = {row[0]: row[11] for row in _list(folder)["steps"]}
-    assert rows["T0_0"] == [files[0].name, *(WIDTH, PAGE[1] * WIDTH // PAGE[0])]
-    assert rows["T3_0"] == [None, "the <shards> were deleted"]
-
-
 def test_the_document_has_nothing_inline_and_nothing_from_elsewhere(folder: Path) -> None:
     text = (folder / "index.html").read_text("utf-8")
     tree = html.fromstring(text)
@@ -156,10 +143,7 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     assert _call(run, "--out", out / "thesis.tex").exit_code == 2
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [[], ["run", "--port", "x"], ["run", "--port", "80"]],
-)
+@pytest.mark.parametrize("arguments", [[], ["run", "--port", "x"], ["run", "--port", "80"]])
 def test_bad_options_exit_with_two(arguments: list[str]) -> None:
     assert _call(*arguments).exit_code == 2
 

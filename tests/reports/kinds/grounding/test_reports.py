@@ -17,9 +17,8 @@ from reports.errors import classify_run
 from reports.formats import render
 from reports.frames.rows import run_rows
 from reports.frames.steps import steps_frame
-from reports.kinds.grounding import grounding_facts, grounding_keys
+from reports.kinds.grounding import grounding_facts
 from reports.published.beside import published_beside
-from reports.settings import settings_of
 from reports.tables import main_table
 from tests.grounding import TARGETS, Screens
 from tests.harness.commands.tool import call
@@ -149,21 +148,6 @@ def test_the_same_targets_asked_about_in_other_words_are_paired_by_id(made: Made
     same = made("same", MIXED, split=["original"], **shared)
     (again,) = compare_runs([first, same], cluster="picture").others
     assert "refined" not in again.subject
-
-
-def test_the_keys_of_published_rows_say_how_a_run_was_asked(made: Made) -> None:
-    def keys(run: Path) -> dict[str, str]:
-        opened = open_run(run)
-        return grounding_keys(opened, settings_of(opened.manifest))
-
-    usual = {"refusals": "unoffered", "zoom": "none", "thinking": "no", "prompt": "ours"}
-    assert keys(made("plain", MIXED)).items() >= usual.items()
-    zoomed = made("zoomed", MIXED, options={"zoom": "crop", "refusals": "offered"})
-    assert keys(zoomed).items() >= {**usual, "zoom": "crop", "refusals": "offered"}.items()
-    family = {search: f"({numbers})" for search, numbers in MIXED.items()}
-    own = made("own", family, options={"pack": "ui-tars", "coordinates": "per-mille"})
-    assert keys(own)["prompt"] == "own"
-    assert keys(made("thinking", MIXED, thought="a long thought"))["thinking"] == "yes"
 
 
 def test_a_run_like_a_published_one_stands_beside_it(
