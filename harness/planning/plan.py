@@ -46,8 +46,8 @@ class Plan:
     directory: Path
     taken: frozenset[StepKey] = frozenset()
     """The dialogues that are taken over from another run."""
-    heading: Mapping[str, str] = field(default_factory=dict)
-    """Lines for the user on what `--redo` and `--repair` did, by name."""
+    redo: str = ""
+    """What `--redo` asks again, for the user."""
     roles: Mapping[str, OpenRole] = field(default_factory=dict)
     """Models for other roles of the protocol, except those that the model itself answers."""
 
@@ -198,14 +198,11 @@ def plan_run(
     if redo is not None:
         before = directory_of(replace(done, max_tokens=usual, out=None), folder)
         taken = redo.takes(done, setup_of(plan), before)
-        plan = replace(plan, taken=taken, heading={"redo": redo.line})
+        plan = replace(plan, taken=taken, redo=redo.line)
     if not asks or not starts:
         return plan
     if redo is not None:
         redo.begin(directory, setup_of(plan))
-    if settings.repair:
-        line = from_leaf("harness.redo.repair:repair")(directory, setup_of(plan))
-        plan = replace(plan, heading={**plan.heading, "repaired": line})
     return _loaded(plan)
 
 

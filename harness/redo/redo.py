@@ -11,7 +11,6 @@ from typing import Any
 
 from harness.errors import RunError, UserError
 from harness.planning.model import Limits, limits_of
-from harness.redo.repair import used_only_by
 from harness.runs import (
     Run,
     check_same,
@@ -187,5 +186,6 @@ def _split(
                 again.add(record.key)
     last = {id for key in again for id in calls[key][-1:]}
     again |= {key for key, ids in calls.items() if not last.isdisjoint(ids)}
-    gone = frozenset(used_only_by(again, calls))
-    return frozenset(again), frozenset(calls.keys() - again), gone
+    gone = {id for key in again for id in calls[key]}
+    gone -= {id for key, ids in calls.items() if key not in again for id in ids}
+    return frozenset(again), frozenset(calls.keys() - again), frozenset(gone)

@@ -9,7 +9,6 @@ A line is a record of `harness.runs.records`. A run directory holds
     steps.jsonl     a line per row of the selection; of several lines of a step the last one holds
     summary.json    written when the run is finished
     blobs/          large things that lines refer to by digest
-    set_aside.jsonl lines that do not count any more (`harness.redo.repair`)
 """
 
 from __future__ import annotations

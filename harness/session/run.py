@@ -29,7 +29,6 @@ from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.session import Session
 from harness.session.summary import results_of, summarise
 from harness.settings import Settings, of_session
-from harness.tables import counted
 
 if TYPE_CHECKING:
     from harness.engine.acts_and_embeds import VectorCache
@@ -55,13 +54,6 @@ async def carry_out(plan: Plan, observer: SessionObserver) -> Finished:
     }
     with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
         directory.detail = plan.source.Detail
-        if lost := len(directory.lost):
-            unit, units = plan.dataset.unit, plan.dataset.units
-            number = counted(lost, f"answered {unit}", f"answered {units}")
-            observer.notice(
-                f"warning: not every call of {number} is on record any more; --repair asks for "
-                "them again"
-            )
         asked = await _ask(plan, directory, observer)
         if asked.stopped is not None:
             reached = isinstance(asked.stopped, CostLimitReached)

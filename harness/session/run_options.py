@@ -152,8 +152,6 @@ class RunOptions(TypedDict, total=False):
     """Reuse the replies of other runs to identical requests. Default: only where it is known which
     weights answer (models on this machine, and the providers' own addresses). At other addresses
     --cache reuses those of the model that the server names now."""
-    workers: int | None
-    """Number of processes that prepare pictures."""
     preflight: bool
     """Make one call before the first step, to catch mistakes."""
     progress: Literal["auto", "bar", "plain", "off"]
@@ -166,8 +164,6 @@ class RunOptions(TypedDict, total=False):
     again with a higher token limit; may be repeated."""
     redo_from: str | Path | None
     """With --redo: run that is taken over. Default: the one that the other settings name."""
-    repair: bool
-    """Set aside the lines of a run that are damaged, and ask their steps again."""
     with_server: str | None
     """Command that serves the model, started for the run and ended with it: 'vllm serve {model}
     --port {port}'."""

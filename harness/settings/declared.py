@@ -243,9 +243,6 @@ class Settings:
         "With --redo: run that is taken over. Default: the one that the other settings name.",
         metavar="RUN",
     )
-    repair: bool = _running(
-        False, "Set aside the lines of a run that are damaged, and ask their steps again."
-    )
     with_server: str | None = _running(
         None,
         "Command that serves the model, started for the run and ended with it: 'vllm serve {model} "

@@ -19,7 +19,7 @@ HERE = (
     *("history", "image_policy", "repeats", "samples", "vote", "shuffles", "f1", "invalid"),
     *("out", "concurrency", "timeout", "tier"),
     *("max_cost", "prices", "yes", "score_failures", "cache"),
-    *("preflight", "progress", "rule", "redo", "repair"),
+    *("preflight", "progress", "rule", "redo"),
     *("with_server", "wait", "track"),
 )
 """Names that are options of their own."""
@@ -51,7 +51,7 @@ ELSEWHERE = {
     "--benchmark judgment:METHOD:RUN": ("judge",),
 }
 """Names that are given with another option now, by how."""
-WITHOUT = ("picture_cache", "serve_timeout", "workers")
+WITHOUT = ("picture_cache", "serve_timeout", "workers", "repair")
 """Names of what is gone: CHANGELOG.md says what is lost."""
 GONE = [(name, how.format(name)) for how, names in ELSEWHERE.items() for name in names]
 IN_PYTHON = {

@@ -335,14 +335,6 @@ def test_stopping_cuts_waits_short() -> None:
         run(driver, [two_rounds("a")])
 
 
-class Holds(Observer):
-    def __init__(self) -> None:
-        self.told: list[tuple[float, str]] = []
-
-    def held(self, wait_s: float, error: str) -> None:
-        self.told.append((wait_s, error))
-
-
 @pytest.mark.parametrize("wait_s", [3600.0, 1e300, math.inf, math.nan, -1.0])
 def test_a_wait_without_end_holds_the_others_up_for_the_patience_at_most(wait_s: float) -> None:
     late = {"s3"}
@@ -353,18 +345,13 @@ def test_a_wait_without_end_holds_the_others_up_for_the_patience_at_most(wait_s:
             raise Fault("rate_limit", "later", retry_after_s=wait_s, status=429)
         return echo(request)
 
-    observer = Holds()
     policy = EnginePolicy(retry=RetryPolicy(patience_s=0.05, first_wait_s=0.001))
     outcomes = run(
-        engine(Model(answer), policy=policy, observer=observer),
+        engine(Model(answer), policy=policy),
         [two_rounds(f"s{n}") for n in range(9)],
     )
     settled = [outcome.unit_id for outcome in outcomes if outcome.settled]
-    if math.isfinite(wait_s) and wait_s > 0:
-        assert observer.told == [(0.05, "HTTP 429")]
-        assert len(settled) == 8
-    else:
-        assert (observer.told, len(settled)) == ([], 9)
+    assert len(settled) == (8 if math.isfinite(wait_s) and wait_s > 0 else 9)
 
 
 @pytest.mark.parametrize("attempts", [2, 8])
