@@ -145,7 +145,7 @@ def plan_run(
     if settings.redo or settings.redo_from:
         redo = from_leaf("harness.redo.redo:Redo")(settings)
         settings = redo.settings
-    if "flex" in settings.tier and "timeout_s" not in settings.given:
+    if settings.tier == "flex" and "timeout_s" not in settings.given:
         settings = replace(settings, timeout_s=FLEX_TIMEOUT_S)
     # Who answers, and how much it may say.
     adapter = instance if isinstance(instance, Adapter) else None

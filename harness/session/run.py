@@ -108,7 +108,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             deployment.take_first(await engine.preflight(picture))
 
         batches = None
-        if "batch" in settings.tier or has_batches(directory.path):
+        if settings.tier == "batch" or has_batches(directory.path):
             batches = from_leaf("harness.batches.passes:open_batches")(
                 plan, directory, pictures, preflight, say
             )
@@ -183,9 +183,9 @@ def engine_policy(settings: Settings) -> EnginePolicy:
         call_timeout_s=2 * settings.timeout_s + 30,
         max_cost=settings.max_cost,
         score_failures=settings.score_failures,
-        tiers=() if "batch" in settings.tier else settings.tier,
+        tier="" if settings.tier == "batch" else settings.tier or "",
     )
-    usual = ON_FLEX if "flex" in settings.tier else {}
+    usual = ON_FLEX if settings.tier == "flex" else {}
     return replace(
         policy,
         retry=replace(policy.retry, **{**usual, **chosen}),

@@ -120,13 +120,9 @@ class RunOptions(TypedDict, total=False):
     """Maximum number of calls in flight. Default: the adapter's."""
     timeout: float
     """Timeout of a call in seconds, after which it is retried. Default on flex: 900."""
-    tier: (
-        Literal["default", "flex", "priority", "batch"]
-        | Sequence[Literal["default", "flex", "priority", "batch"]]
-    )
-    """Tier of the provider that calls are served on, at its price: default, flex (cheaper, when
-    there is room), priority, or batch (cheaper, within a day). flex,default falls back when flex
-    has had no room for as long as calls are tried. Default: the provider's choice."""
+    tier: Literal["default", "flex", "priority", "batch"] | None
+    """Tier of the provider that calls are served on, at its price: flex is cheaper, when there is
+    room, batch within a day. Default: the provider's choice."""
     wait: bool
     """With --tier batch: wait until everything is answered, instead of ending with exit code 3."""
     queue_tokens: int | None
