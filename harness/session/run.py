@@ -31,7 +31,6 @@ from harness.session.summary import results_of, summarise
 from harness.settings import Settings, of_session
 
 if TYPE_CHECKING:
-    from harness.engine.acts_and_embeds import VectorCache
     from harness.engine.cache import ReplyCache
 
 ON_FLEX: Mapping[str, Any] = {"attempts": 40, "patience_s": 3600.0}
@@ -93,10 +92,9 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             closing.push_async_callback(role.close)
         if not model.is_borrowed:
             closing.push_async_callback(model.adapter.close)
-        cache, vectors = _shared_stores(plan, say)
-        for store in (cache, vectors):
-            if store is not None:
-                closing.push_async_callback(store.close)
+        cache = _reply_cache(plan, say)
+        if cache is not None:
+            closing.push_async_callback(cache.close)
         pictures = PictureStore()
         closing.callback(pictures.close)
         closing.push_async_callback(plan.source.close)
@@ -127,7 +125,6 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             spent=directory.spent,
             prepare_picture=session.prepare_picture,
             roles={role.name: lanes.get(role.name) for role in plan.protocol.roles},
-            vectors=vectors,
             shared=session.shared,
         )
 
@@ -205,24 +202,13 @@ def _recording_usage(engine: Engine, adapter: Adapter, directory: RunDirectory) 
                 directory.note_measured({"model": dict(adapter.measured())})
 
 
-def _shared_stores(
-    plan: Plan, say: Callable[[str], None]
-) -> tuple[ReplyCache | None, VectorCache | None]:
-    """Open what runs share and this one uses: replies and vectors."""
-    replies, vectors = None, None
-    if plan.settings.cache is False:
-        return replies, vectors
-    folder = cache_folder()
+def _reply_cache(plan: Plan, say: Callable[[str], None]) -> ReplyCache | None:
+    """Open the replies that runs share; None for a run that does without."""
     # A policy is quicker than a database, and a script is edited between runs.
-    if not plan.model.info.stand_in:
-        from harness.engine.cache import FILE, ReplyCache
+    if plan.settings.cache is False or plan.model.info.stand_in:
+        return None
+    from harness.engine.cache import FILE, ReplyCache
 
-        # Other runs name it without the folders of this machine.
-        run = plan.directory.name if plan.directory.is_absolute() else plan.directory.as_posix()
-        replies = ReplyCache(folder / FILE, say, run=run)
-    embed = {role.name for role in plan.protocol.roles if role.kind == "embed"}
-    if any(name in embed and not role.info.stand_in for name, role in plan.roles.items()):
-        from harness.engine.acts_and_embeds import VECTORS_FILE, VectorCache
-
-        vectors = VectorCache(folder / VECTORS_FILE, say)
-    return replies, vectors
+    # Other runs name it without the folders of this machine.
+    run = plan.directory.name if plan.directory.is_absolute() else plan.directory.as_posix()
+    return ReplyCache(cache_folder() / FILE, say, run=run)

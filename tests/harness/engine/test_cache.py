@@ -21,7 +21,6 @@ from adapters.contract import (
     Request,
 )
 from adapters.conversation import Conversation, Finish, Message, Picture, Reply, Text, Usage, user
-from adapters.embedding import EmbedderInfo, Vector, single_precision
 from harness.engine import (
     Engine,
     Job,
@@ -29,7 +28,6 @@ from harness.engine import (
     model_key,
     request_key,
 )
-from harness.engine.acts_and_embeds import VectorCache, text_key
 from harness.engine.cache import ReplyCache
 from tests.harness.engine.support import Log, Model, echo, engine, rounds, say
 
@@ -261,50 +259,3 @@ def test_a_hit_asks_no_model_and_decodes_no_picture(tmp_path: Path) -> None:
     assert [r.from_cache for r in first.records + second.records] == [False, False, True, True]
     assert [r.reply for r in first.records] == [r.reply for r in second.records]
     assert [r.cost for r in second.records] == [0.0, 0.0]
-
-
-EMBEDDER = EmbedderInfo("openai:e", "e", "openai", settings={"dimensions": 2})
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"info": replace(EMBEDDER, model="f")},
-        {"info": replace(EMBEDDER, provider="azure")},
-        {"info": replace(EMBEDDER, revision="r")},
-        {"info": replace(EMBEDDER, endpoint="http://localhost")},
-        {"info": replace(EMBEDDER, settings={"dimensions": 3})},
-        {"text": "a "},
-    ],
-)
-def test_everything_that_changes_a_vector_is_in_its_key(other: dict[str, Any]) -> None:
-    plain: dict[str, Any] = {"info": EMBEDDER, "text": "a"}
-    assert text_key(**{**plain, **other}) != text_key(**plain)
-
-
-def test_how_texts_are_sent_is_not_in_the_key_of_their_vectors() -> None:
-    same = replace(EMBEDDER, name="other", texts_per_call=3, concurrency=1, billed=True)
-    assert text_key(same, "a") == text_key(EMBEDDER, "a")
-
-
-def test_a_vector_comes_back_as_it_was_and_a_damaged_one_not_at_all(tmp_path: Path) -> None:
-    vector = single_precision((0.1, -1e-30, 3.0))
-
-    async def use_vectors(put: bool) -> Vector | None:
-        cache = VectorCache(tmp_path / "v", warnings)
-        if put:
-            cache.put("k", vector)
-        found = await cache.get("k")
-        await cache.close()
-        return found
-
-    warnings = Warnings()
-    assert [asyncio.run(use_vectors(put)) for put in (True, False)] == [vector, vector]
-    assert warnings == []
-    with sqlite3.connect(tmp_path / "v") as database:
-        database.execute("update vectors set vector = x'0000c07f'")
-    database.close()
-    assert asyncio.run(use_vectors(False)) is None
-    assert [line[: len("continuing without the vector cache")] for line in warnings] == [
-        "continuing without the vector cache"
-    ]

@@ -14,7 +14,6 @@ from adapters.contract import Generation, Request
 from adapters.conversation import Reply
 from harness.dialogue import Ask
 from harness.engine import Engine, ProtocolError
-from harness.engine.acts_and_embeds import VectorCache
 from harness.engine.cache import ReplyCache
 from tests.harness.engine.support import Log, engine, run, say
 from tests.harness.engine.test_equal_calls import Model, asking, with_caches
@@ -28,9 +27,7 @@ def numbered() -> Callable[[Request], Reply]:
     return lambda request: Reply(f"reply {next(numbers)}", model="m")
 
 
-def asked(
-    model: Model, replies: ReplyCache, vectors: VectorCache, log: Log | None = None
-) -> Engine:
+def asked(model: Model, replies: ReplyCache, log: Log | None = None) -> Engine:
     return engine(model, log, cache=replies)
 
 

@@ -18,7 +18,6 @@ from harness.settings import directory_name, read_settings
 from reports.costs import cost_table
 from tests.harness.commands.tool import DEV, call, calls, summary
 from tests.harness.engine.support import BatchModel
-from tests.numbers import results
 from tests.servers import Answer, Ask, WireServer, error
 
 ONE_TASK = (*DEV, "--limit", "1", "--protocol", "planned", "--progress", "off", "--no-cache")
@@ -307,7 +306,7 @@ def test_every_role_is_preflighted_and_a_wrong_one_ends_the_run_before_it_begins
     assert "no such key" in called.err.splitlines()[-1]
 
 
-def test_a_text_is_embedded_once_where_that_is_asked_for_and_else_once_in_a_run() -> None:
+def test_a_text_is_embedded_once_in_a_run() -> None:
     sent: list[str] = []
 
     def react(ask: Ask) -> Answer:
@@ -315,23 +314,10 @@ def test_a_text_is_embedded_once_where_that_is_asked_for_and_else_once_in_a_run(
         return Answer(text="Search for it")
 
     with WireServer(react) as server:
-        cached = [word for word in line(server) if word != "--no-cache"]
-        assert call(*cached, "--out", "a").code == 0
-        first, before = list(sent), asked(server)
-        cached.append("--cache")
-        assert call(*cached, "--out", "b").code == 0
-        # Only the first call of each says who answers now.
-        assert asked(server) == {name: number + 1 for name, number in before.items()}
-        first = list(sent)
-        assert results(summary("b")) == results(summary("a"))
-        # Other choices: only those that are new are sent.
-        assert call(*cached, "--seed", "7", "--out", "c").code == 0
-        new = sent[len(first) :]
-        assert len(new) > 1 and set(new) & set(first) == {"ready"}  # The first call's.
-        assert call(*line(server, "--no-preflight"), "--out", "d").code == 0
-        # Calls that are under way together may have texts in common.
-        last, texts = sent[len(first) + len(new) :], texts_of("d")
-        assert set(last) == set(texts) and len(set(texts)) <= len(last) < len(texts)
+        assert call(*line(server, "--no-preflight"), "--out", "a").code == 0
+    # Calls that are under way together may have texts in common.
+    texts = texts_of("a")
+    assert set(sent) == set(texts) and len(set(texts)) <= len(sent) < len(texts)
 
 
 def texts_of(run: str) -> list[str]:
