@@ -25,7 +25,8 @@ from harness.engine.keys import model_key, request_key
 from harness.engine.lanes import PREFLIGHT, Answered, AnyLane, EngineState, Lane, OpenLane
 from harness.engine.stopping import ActFailed, FailuresInARow, Halt, ProtocolError, most_severe
 from harness.printing import printable
-from harness.runs import ActRecord, EmbedRecord, digest_of, result_of
+from harness.runs import ActRecord, EmbedRecord, digest_of
+from harness.runs.records import result_of
 
 LONG = 8_000
 """Characters of a call's texts beyond which its line holds their digest only."""

@@ -27,7 +27,8 @@ from harness.engine.stopping import (
     ReplayMismatch,
     most_severe,
 )
-from harness.runs import CallRecord, call_id, result_of, shared_unit
+from harness.runs import CallRecord
+from harness.runs.records import call_id, result_of, shared_unit
 
 if TYPE_CHECKING:
     from harness.engine.acts_and_embeds import Embedding

@@ -21,7 +21,8 @@ from harness.planning.data import Selected, open_data
 from harness.planning.model import SERVED, Model, default_limit, open_model, open_policy
 from harness.policies import Policy, is_policy
 from harness.protocols import PROTOCOLS, AskingProtocol, completed_options, open_protocol
-from harness.runs import Setup, StepKey, settled_before
+from harness.runs import Setup, StepKey
+from harness.runs.directory import settled_before
 from harness.settings import OF_MODEL, RUNS, SETTINGS, Settings, directory_of, on_record
 
 if TYPE_CHECKING:

@@ -11,12 +11,7 @@ from typing import Any
 
 from harness.errors import RunError, UserError
 from harness.planning.model import Limits, limits_of
-from harness.runs import (
-    Run,
-    check_same,
-    manifest_before,
-    open_run,
-)
+from harness.runs import Run, manifest_before, open_run
 from harness.runs.files import (
     CALLS,
     STEPS,
@@ -27,7 +22,15 @@ from harness.runs.files import (
     write_error,
 )
 from harness.runs.finding import settings_of
-from harness.runs.manifest import MANIFEST, Redone, Setup, Start, read_manifest, write_manifest
+from harness.runs.manifest import (
+    MANIFEST,
+    Redone,
+    Setup,
+    Start,
+    check_same,
+    read_manifest,
+    write_manifest,
+)
 from harness.runs.on_record import StepKey
 from harness.runs.records import CallRecord, Unit
 from harness.session.reply_limit import higher, written

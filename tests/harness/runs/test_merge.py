@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.runs import RunDiffers, RunError, Setup, open_run
+from harness.errors import RunDiffers
+from harness.runs import RunError, Setup, open_run
 from harness.runs.shards import merge
 from tests.harness.runs.examples import SETUP, call, step, write
 

@@ -10,18 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.runs import (
-    DiskFull,
-    OtherFormat,
-    RunDiffers,
-    RunDirectory,
-    RunError,
-    RunInUse,
-    Setup,
-    journal,
-    open_run,
-    settled_before,
-)
+from harness.errors import DiskFull, OtherFormat, RunDiffers, RunInUse
+from harness.runs import RunDirectory, RunError, Setup, journal, open_run
+from harness.runs.directory import settled_before
 from parsers.mind2web import MIND2WEB
 from tests.harness.runs.examples import SETUP, call, step, write
 
