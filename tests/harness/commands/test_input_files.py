@@ -188,15 +188,3 @@ def test_a_pipe_that_gives_nothing_or_too_much_is_told(
     with pytest.raises(UserError, match=f"--config: it is a pipe that ({why})"):
         read_toml(str(folder / "pipe"), "--config")
     thread.join()
-
-
-@pytest.mark.parametrize("text", [b"limit = 1\n", b"limit = 1\nseed = [1]\n"])
-def test_options_of_several_runs_may_come_out_of_a_pipe(folder: Path, text: bytes) -> None:
-    fed(folder / "pipe", text)
-    found = call(*ORACLE, "-m", "random", "--config", str(folder / "pipe"))
-    assert found.code == 0, found.err
-    assert re.findall(r"^(\w+(?: runs)?) +\d+ ", found.out, re.MULTILINE) == [
-        "oracle",
-        "random",
-        "all runs",
-    ]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import sqlite3
 import subprocess
 import sys
@@ -169,21 +168,6 @@ def test_an_entry_under_another_key_is_not_believed(tmp_path: Path) -> None:
     assert look(tmp_path / "c", ["l"], Warnings()) == [None]
 
 
-def test_an_entry_of_another_form_is_one_warning_and_no_reply(tmp_path: Path) -> None:
-    fill(tmp_path / "c", {"k": FULL})
-    data = b'{"text": 5}'
-    database = sqlite3.connect(tmp_path / "c")
-    with database:
-        database.execute(
-            "update replies set reply = ?, checksum = ?",
-            (data, hashlib.sha256(b"k\n" + data).digest()),
-        )
-    database.close()
-    warnings = Warnings()
-    assert look(tmp_path / "c", ["k", "k"], warnings) == [None, None]
-    assert len(warnings) == 1
-
-
 def test_a_place_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     warnings = Warnings()
@@ -198,13 +182,6 @@ def test_the_oldest_replies_go_when_there_are_too_many(tmp_path: Path) -> None:
     kept = [number for number, reply in enumerate(found) if reply]
     assert kept == list(range(8))[-len(kept) :]
     assert 0 < len(kept) < 7
-
-
-def test_a_tenth_of_the_room_is_free_when_the_oldest_replies_have_gone(tmp_path: Path) -> None:
-    names = [str(number) for number in range(30)]
-    fill(tmp_path / "c", {n: replace(FULL, text="x" * 100_000) for n in names}, max_bytes=2_000_000)
-    kept = [reply for reply in look(tmp_path / "c", names, Warnings()) if reply]
-    assert 1_500_000 < 100_000 * len(kept) <= 1_800_000
 
 
 def test_several_processes_share_one_cache(tmp_path: Path) -> None:

@@ -58,13 +58,6 @@ def test_equal_asks_of_two_units_are_merged_only_where_decoding_is_greedy(tmp_pa
         assert len(model.asked) == made
 
 
-def test_equal_asks_at_different_places_of_a_dialogue_are_all_made(tmp_path: Path) -> None:
-    model = Model(numbered())
-    jobs = [asking("a", tuple(replace(JUDGE, place=f"vote-{number}") for number in range(5)))]
-    with_caches(tmp_path, partial(asked, model), jobs)
-    assert len(model.asked) == 5
-
-
 def test_asks_of_a_model_that_may_sample_by_itself_are_not_merged(tmp_path: Path) -> None:
     model = Model(numbered(), greedy=lambda generation: generation.temperature == 0)
     jobs = [asking(unit, replace(JUDGE, temperature=None)) for unit in "ab"]

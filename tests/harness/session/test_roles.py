@@ -14,7 +14,6 @@ import harness
 from adapters import Reply
 from harness.errors import UserError
 from harness.protocols import PROTOCOLS
-from harness.settings import directory_name, read_settings
 from reports.costs import cost_table
 from tests.harness.commands.tool import DEV, call, calls, summary
 from tests.harness.engine.support import BatchModel
@@ -131,35 +130,6 @@ def test_a_role_has_no_effect_on_a_policy() -> None:
     assert (called.code, "--role has no effect on the policy" in called.err) == (2, True)
 
 
-def test_the_three_ways_to_write_roles_mean_the_same() -> None:
-    pairs = (
-        ("embedding", "lexical"),
-        ("planner", "openai:p"),
-        ("planner.max_tokens", "300"),
-        ("planner.temperature", "0.5"),
-    )
-    flat = {"planner": "openai:p", "planner.max-tokens": 300, "planner.temperature": 0.5}
-    nested = {"planner": {"model": "openai:p", "max_tokens": 300, "temperature": 0.5}}
-    for given in (
-        {"role": {**flat, "embedding": "lexical"}},
-        {"role": {**nested, "embedding": "lexical"}},
-        {"role": pairs},
-        {"role": [f"{name}={value}" for name, value in pairs]},
-    ):
-        assert read_settings({"model": "m", **given}).role == pairs
-
-
-def test_a_run_without_roles_is_what_it_was() -> None:
-    plain = {"model": "lexical", "benchmark": "sample"}
-    settings = read_settings(plain)
-    assert settings.role == ()
-    assert directory_name(settings) == "lexical-sample-" + directory_name(settings)[-8:]
-    called = call("run", "--model", "lexical", *DEV, "--limit", "1", "--out", "run")
-    assert called.code == 0
-    whole = json.dumps(manifest()) + Path("run/summary.json").read_text()
-    assert "role" not in whole.replace("[role]", "")
-
-
 def test_a_dry_run_tells_calls_and_cost_by_role(server: WireServer) -> None:
     called = call(*line(server, "--dry-run", "--prices", "prices.toml"))
     assert called.code == 0, called.err
@@ -250,16 +220,6 @@ def test_what_was_chosen_is_on_record_and_another_choice_is_another_run(
     called = call(*line(server, "--out", "run", "--role", "planner.temperature=0.5"))
     assert "role.planner.temperature: (not set) on record" in called.err
     assert server.count == before
-
-
-def test_settings_of_a_role_are_its_own(server: WireServer) -> None:
-    more = ("planner.max_tokens=77", "planner.temperature=0.5", "embedding.dimensions=2")
-    given = [word for one in more for word in ("--role", one)]
-    assert call(*line(server, *given, "--max-tokens", "55", "--out", "run")).code == 0
-    sent = {ask.model: ask.body for ask in server.asks}
-    assert (sent["planner"]["max_tokens"], sent["planner"]["temperature"]) == (77, 0.5)
-    assert (sent["main"]["max_tokens"], sent["main"]["temperature"]) == (55, 0.0)
-    assert sent["vectors"]["dimensions"] == 2
 
 
 def test_a_key_in_an_option_of_a_role_is_masked_on_record(server: WireServer) -> None:

@@ -67,15 +67,6 @@ def test_a_snapshot_sends_the_same_bytes_as_the_data_itself(settings: tuple[str,
     assert sorted(scored[0]) == sorted(scored[1])
 
 
-def test_pictures_sized_for_a_model_are_stored_as_it_gets_them() -> None:
-    made = call("data", "snapshot", *ONE_TASK, "--model", "gpt-4o", "--out", "s.parquet")
-    assert made.code == 0
-    assert "7 steps" in made.out
-    assert call("--model", "oracle", "-b", "snapshot", "--data", "s.parquet", "-o", "b").code == 0
-    pictures = [picture for step in steps("b") for picture in step["pictures"]]
-    assert max(min(picture["width"], picture["height"]) for picture in pictures) == 768
-
-
 def test_conversations_have_no_place_in_a_snapshot(place: Path) -> None:
     refused = call("data", "snapshot", "-b", "mt-sample", "--limit", "1", "--out", "snap.parquet")
     assert refused.code == 2
