@@ -7,7 +7,8 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from harness.records import Row, RowDetail
-from harness.runs import STEP, StepDetail, StepUnit, Unit
+from harness.runs import StepUnit, Unit
+from harness.runs.steps import STEP, StepDetail
 
 NAMES = {"step_id": "unit_id", "index": "position", "total_steps": "total", "task": "goal"}
 PARENTS = {"task_id": "task", "website": "website"}

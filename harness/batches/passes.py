@@ -49,7 +49,7 @@ def open_batches(
     `ready` is called once before the first request is put into a batch. Returns None for other
     sessions. Raises `Fatal` for a model that is not asked so.
     """
-    log, spools = BatchLog.open(directory.path), "batch" in plan.settings.tier
+    log, spools = BatchLog.open(directory.path), plan.settings.tier == "batch"
     if not spools and not log.live:
         return None
     deferring = deferring_of(plan.model.adapter, plan.model.info.name)

@@ -19,7 +19,8 @@ from harness.errors import DataError
 from harness.page import Candidate, decode_candidates
 from harness.parquet import Record
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, UNREADABLE, Row, RowDetail
-from harness.runs import StepDetail, StepUnit
+from harness.runs import StepUnit
+from harness.runs.steps import StepDetail
 from parsers.records import OPERATIONS, Gold, Operation
 
 

@@ -205,7 +205,7 @@ def heading(plan: Plan) -> Iterator[str]:
         *([("choices", offered)] if offered else []),
         ("asked", f"{settings.protocol}{times}, picture: {plan.pictures.text}{told}"),
         *([("roles", ", ".join(roles))] if roles else []),
-        *plan.heading.items(),
+        *([("redo", plan.redo)] if plan.redo else []),
         ("run", str(plan.directory)),
     ):
         yield f"{name + ':':<9} {text}"

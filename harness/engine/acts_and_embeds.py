@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from adapters.checks import checked_vectors, to_json
@@ -16,24 +14,22 @@ from adapters.decoding import decode_json
 from adapters.embedding import (
     Embedded,
     Embedder,
-    EmbedderInfo,
     Vector,
     batches,
     from_bytes,
     to_bytes,
 )
 from harness.dialogue import Act, Embed, Observation
-from harness.engine.cache import MAX_BYTES, Cache
 from harness.engine.dialogues import CallLog, MadeCall, Pending
 from harness.engine.keys import model_key, request_key
 from harness.engine.lanes import PREFLIGHT, Answered, AnyLane, EngineState, Lane, OpenLane
 from harness.engine.stopping import ActFailed, FailuresInARow, Halt, ProtocolError, most_severe
 from harness.printing import printable
-from harness.runs import ActRecord, EmbedRecord, digest_of, result_of
+from harness.runs import ActRecord, EmbedRecord, digest_of
+from harness.runs.records import result_of
 
 LONG = 8_000
 """Characters of a call's texts beyond which its line holds their digest only."""
-VECTORS_FILE = "vectors.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +39,6 @@ class EmbedRequest:
     texts: tuple[str, ...]
     unit_id: str
     place: str
-
-
-class VectorCache(Cache[Vector]):
-    """The vectors of texts, by `text_key`."""
-
-    def __init__(self, path: Path, warn: Callable[[str], None], max_bytes: int = MAX_BYTES) -> None:
-        super().__init__(path, "vector", to_bytes, from_bytes, warn, max_bytes)
-
-
-def text_key(info: EmbedderInfo, text: str) -> str:
-    """Return the hash under which the vector of a text is kept."""
-    whole = f"{model_key(info)}\n{text}"
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class EmbedLane(OpenLane[EmbedRequest, Embedded]):
@@ -82,18 +65,15 @@ class EmbedLane(OpenLane[EmbedRequest, Embedded]):
 
 
 class Embedding:
-    """Makes the calls of embeds: from the cache, or by sending the texts that it lacks.
+    """Makes the calls of embeds, by sending the texts that were not embedded in this run before.
 
     A vector depends on its text and model alone: repeats and trials have the same.
     """
 
-    def __init__(
-        self, lanes: Mapping[str, AnyLane], log: CallLog, cache: VectorCache | None
-    ) -> None:
+    def __init__(self, lanes: Mapping[str, AnyLane], log: CallLog) -> None:
         self._lanes = lanes
         self._log = log
-        self._cache = cache
-        self._of_this_run: dict[str, bytes] = {}
+        self._of_this_run: dict[tuple[str, str], bytes] = {}
 
     def key(self, pending: Pending) -> str:
         """Hash of everything that the vectors depend on."""
@@ -102,7 +82,10 @@ class Embedding:
     async def make(self, pending: Pending, key: str) -> MadeCall:
         """Raises `GaveUp`, `Stopped`, `Fatal`."""
         lane, texts = self._lane(pending), _texts(pending)
-        found = await self._on_record(key, texts) or await self._found(lane, texts)
+        known, role = self._of_this_run, lane.role
+        found = await self._on_record(key, texts) or {
+            text: from_bytes(known[role, text]) for text in texts if (role, text) in known
+        }
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         answers = await self._asked(pending, lane, missing)
         replies = [answer.reply for answer in answers]
@@ -139,16 +122,11 @@ class Embedding:
         return MadeCall(record, embedded, (data,))
 
     def keep(self, pending: Pending, made: MadeCall) -> None:
-        """Put vectors into the cache once they are on record."""
-        if not isinstance(made.result, Embedded):
-            return
-        lane, texts = self._lane(pending), _texts(pending)
-        for text, vector in dict(zip(texts, made.result.vectors, strict=True)).items():
-            key = text_key(lane.info, text)
-            self._of_this_run[key] = to_bytes(vector)
-            kept_as = lane.answerer.kept_as(key, made.result.model)
-            if self._cache is not None and kept_as and not made.record.from_cache:
-                self._cache.put(kept_as, vector)
+        """Keep vectors for the other calls of this session, once they are on record."""
+        assert isinstance(made.result, Embedded)
+        role = self._lane(pending).role
+        for text, vector in zip(_texts(pending), made.result.vectors, strict=True):
+            self._of_this_run[role, text] = to_bytes(vector)
 
     async def _on_record(self, key: str, texts: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of an equal call of this run, by text; {} if there is none."""
@@ -159,20 +137,6 @@ class Embedding:
         embedded = result_of(equal, lambda _: data)
         assert isinstance(embedded, Embedded)
         return dict(zip(texts, embedded.vectors, strict=True))
-
-    async def _found(self, lane: EmbedLane, texts: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors by text that this run has, and others whose vectors it may take."""
-        found: dict[str, Vector] = {}
-        for text in dict.fromkeys(texts):
-            key = text_key(lane.info, text)
-            if key in self._of_this_run:
-                found[text] = from_bytes(self._of_this_run[key])
-            elif self._cache is not None and lane.answerer.reuses:
-                kept_as = lane.answerer.kept_as(key)
-                vector = await self._cache.get(kept_as) if kept_as else None
-                if vector is not None:
-                    found[text] = vector
-        return found
 
     async def _asked(
         self, pending: Pending, lane: EmbedLane, texts: Sequence[str]

@@ -1,8 +1,7 @@
-"""Replies and vectors of earlier runs, kept on disk and shared by processes.
+"""Replies of earlier runs, kept on disk and shared by processes.
 
-A reply is found by the hash of its call (`harness.engine.keys`), a vector by the same facts of its
-model and by its text, whatever it was sent together with. Where these do not settle which weights
-answer, the key also has what the server said of them (`Answerer.kept_as`).
+A reply is found by the hash of its call (`harness.engine.keys`). Where this does not settle which
+weights answer, the key also has what the server said of them (`Answerer.kept_as`).
 
 Only replies that ended normally are kept. A damaged cache must neither stop a run nor give it a
 wrong reply: every entry carries a checksum over key and reply, and at the first sign of damage the
@@ -20,7 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -34,45 +33,37 @@ KEEP = 0.9
 LOCK_TIMEOUT_S = 10.0
 FILE = "replies.sqlite"
 
-T = TypeVar("T")
 
-
-class Cache(Generic[T]):
-    """A cache in an SQLite file.
+class ReplyCache:
+    """The replies of models in an SQLite file, by `request_key`.
 
     One thread does all database work: neither a slow disk nor another process's lock
     delays calls in flight.
 
-    entry: the word for what is kept; the table is named after it.
-    encode, decode: convert to and from the stored form; `decode` raises ValueError.
     warn: called with a line when the cache is given up.
     max_bytes: approximate size limit; the oldest entries go first.
+    run: the directory of the run that is under way, kept with its replies.
     """
 
     def __init__(
         self,
         path: Path,
-        entry: str,
-        encode: Callable[[T], bytes],
-        decode: Callable[[bytes], T],
         warn: Callable[[str], None],
         max_bytes: int = MAX_BYTES,
+        run: str = "",
     ) -> None:
         self.path = path
-        self._entry = entry
-        self._table = "replies" if entry == "reply" else f"{entry}s"
-        self._encode = encode
-        self._decode = decode
         self._warn = warn
         self._max_bytes = max_bytes
-        self._thread = ThreadPoolExecutor(1, f"{entry}-cache")
+        self._run = run
+        self._thread = ThreadPoolExecutor(1, "reply-cache")
         self._database: sqlite3.Connection | None = None
         self._broken: str | None = None
         self._unsaved: dict[str, bytes] = {}
         self._saving: asyncio.Future[None] | None = None
         self._warned = False
 
-    async def get(self, key: str) -> T | None:
+    async def get(self, key: str) -> KeptReply | None:
         """Return what is stored under a key, or None."""
         if self._broken is not None:
             return None
@@ -84,17 +75,20 @@ class Cache(Generic[T]):
         if data is None:
             return None
         try:
-            return self._decode(data)
+            return _decoded(data)
         except ValueError as error:
             self._broken = f"an entry cannot be read: {error}"
             self._warn_once()
             return None
 
-    def put(self, key: str, value: T) -> None:
-        """Keep a value. Returns before it is saved."""
-        if self._broken is not None:
+    def keep(self, key: str, reply: Reply) -> None:
+        """Keep a reply that ended normally and says something, and ignore others.
+
+        Returns before it is saved.
+        """
+        if self._broken is not None or reply.finish is not Finish.STOP or not reply.text.strip():
             return
-        self._unsaved[key] = self._encode(value)
+        self._unsaved[key] = _encoded(KeptReply(reply, self._run))
         if self._saving is None:
             self._save_soon()
 
@@ -126,7 +120,7 @@ class Cache(Generic[T]):
     def _warn_once(self) -> None:
         if self._broken is not None and not self._warned:
             self._warned = True
-            self._warn(f"continuing without the {self._entry} cache {self.path}: {self._broken}")
+            self._warn(f"continuing without the reply cache {self.path}: {self._broken}")
 
     # The methods below run in the cache's own thread.
 
@@ -135,16 +129,16 @@ class Cache(Generic[T]):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(self.path, timeout=LOCK_TIMEOUT_S)
             self._database.executescript(
-                f"create table if not exists {self._table} (key text primary key, "
-                f"{self._entry} blob not null, checksum blob not null, stored real not null) "
-                f"without rowid; create index if not exists stored on {self._table} (stored);"
+                "create table if not exists replies (key text primary key, reply blob not null, "
+                "checksum blob not null, stored real not null) without rowid; "
+                "create index if not exists stored on replies (stored);"
             )
         return self._database
 
     def _load(self, key: str) -> bytes | None:
         if self._broken is not None:
             return None
-        query = f"select {self._entry}, checksum from {self._table} where key = ?"
+        query = "select reply, checksum from replies where key = ?"
         try:
             row = self._connect().execute(query, (key,)).fetchone()
         except (sqlite3.Error, OSError) as error:
@@ -166,9 +160,7 @@ class Cache(Generic[T]):
         try:
             database = self._connect()
             with database:
-                database.executemany(
-                    f"insert or replace into {self._table} values (?, ?, ?, ?)", rows
-                )
+                database.executemany("insert or replace into replies values (?, ?, ?, ?)", rows)
             self._shrink(database)
         except (sqlite3.Error, OSError) as error:
             self._broken = str(error)
@@ -176,12 +168,12 @@ class Cache(Generic[T]):
     def _shrink(self, database: sqlite3.Connection) -> None:
         used = _used_bytes(database)
         while used > self._max_bytes:
-            count = database.execute(f"select count(*) from {self._table}").fetchone()[0]
+            count = database.execute("select count(*) from replies").fetchone()[0]
             goes = int(count * (1 - KEEP * self._max_bytes / used)) + 1
             with database:
                 database.execute(
-                    f"delete from {self._table} where key in "
-                    f"(select key from {self._table} order by stored limit ?)",
+                    "delete from replies where key in "
+                    "(select key from replies order by stored limit ?)",
                     (goes,),
                 )
             used = _used_bytes(database) if goes < count else 0
@@ -191,31 +183,6 @@ class Cache(Generic[T]):
             with contextlib.suppress(sqlite3.Error):
                 self._database.close()
             self._database = None
-
-
-class ReplyCache(Cache[KeptReply]):
-    """The replies of models, by `request_key`.
-
-    run: the directory of the run that is under way, kept with its replies.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        warn: Callable[[str], None],
-        max_bytes: int = MAX_BYTES,
-        run: str = "",
-    ) -> None:
-        super().__init__(path, "reply", _encoded, _decoded, warn, max_bytes)
-        self._run = run
-
-    def keep(self, key: str, reply: Reply) -> None:
-        """Keep a reply that ended normally and says something, and ignore others.
-
-        Returns before it is saved.
-        """
-        if reply.finish is Finish.STOP and reply.text.strip():
-            self.put(key, KeptReply(reply, self._run))
 
 
 def _encoded(kept: KeptReply) -> bytes:

@@ -27,10 +27,11 @@ from harness.engine.stopping import (
     ReplayMismatch,
     most_severe,
 )
-from harness.runs import CallRecord, call_id, result_of, shared_unit
+from harness.runs import CallRecord
+from harness.runs.records import call_id, result_of, shared_unit
 
 if TYPE_CHECKING:
-    from harness.engine.acts_and_embeds import Embedding, VectorCache
+    from harness.engine.acts_and_embeds import Embedding
     from harness.engine.cache import ReplyCache
 
 
@@ -93,7 +94,6 @@ class Calls:
         policy: EnginePolicy,
         *,
         cache: ReplyCache | None,
-        vectors: VectorCache | None,
         shared: Mapping[str, CallRecord],
     ) -> None:
         self._lanes = lanes
@@ -101,7 +101,6 @@ class Calls:
         self._observer = observer
         self._halt = halt
         self._policy = policy
-        self._vectors = vectors
         self._asking = Asking(lanes, log, cache)
         self._shared = dict(shared)
         self._made_for: dict[tuple[str, int], dict[str, CallRecord]] = {}
@@ -239,7 +238,7 @@ class Calls:
     def _embedding(self) -> Embedding:
         from harness.engine.acts_and_embeds import Embedding
 
-        return Embedding(self._lanes, self._log, self._vectors)
+        return Embedding(self._lanes, self._log)
 
     @cached_property
     def _acting(self) -> Maker:

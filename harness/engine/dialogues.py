@@ -24,7 +24,8 @@ from harness.engine.observer import Outcome
 from harness.engine.queues import Seat
 from harness.engine.stopping import ProtocolError
 from harness.errors import raised
-from harness.runs import CallRecord, roles_of, spent_on, tiers_of
+from harness.runs import CallRecord
+from harness.runs.on_record import roles_of, spent_on, tiers_of
 from parsers.records import Prediction
 
 

@@ -34,7 +34,6 @@ from harness.runs import CallRecord
 from parsers.records import ENVIRONMENT_ERROR, Prediction, Status
 
 if TYPE_CHECKING:
-    from harness.engine.acts_and_embeds import VectorCache
     from harness.engine.cache import ReplyCache
 
 
@@ -50,7 +49,6 @@ class Engine:
         still waits for its turn; not for a model that gathers its calls itself.
     roles: what is needed to ask the models of other roles, by role; None for one that the model
         under test answers, too.
-    vectors: the vectors of texts that were embedded before.
     shared: calls of earlier sessions that belong to a parent of several units, by id.
     """
 
@@ -67,7 +65,6 @@ class Engine:
         spent: float = 0.0,
         prepare_picture: Callable[[Picture], None] | None = None,
         roles: Mapping[str, Lane | None] | None = None,
-        vectors: VectorCache | None = None,
         shared: Mapping[str, CallRecord] | None = None,
     ) -> None:
         policy = policy or EnginePolicy()
@@ -95,7 +92,6 @@ class Engine:
             self._halt,
             policy,
             cache=cache,
-            vectors=vectors,
             shared=shared or {},
         )
         self._opened = 0

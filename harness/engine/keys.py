@@ -81,7 +81,7 @@ class Answerer:
         return {**self.listed, **({REPLY: self.name} if self.name else {})}
 
     def kept_as(self, key: str, name: str = "") -> str:
-        """Return the key of a kept reply or vector; "" while it is not known who answers.
+        """Return the key of a kept reply; "" while it is not known who answers.
 
         `name` is the model that a reply to be kept names; for one to be found, the last one heard.
         """

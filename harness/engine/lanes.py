@@ -30,7 +30,6 @@ from harness.engine.limits import (
     Pricing,
     RateLimit,
     RetryPolicy,
-    TierChoice,
     wait_before_retry,
 )
 from harness.engine.observer import Observer
@@ -141,7 +140,7 @@ class OpenLane(Generic[P, A]):
             session.halt.subscribe(lambda reason: model.interrupt(str(reason)))
         limit_s = (policy.call_timeout_s or math.inf) + info.wait_s
         self._timeout_s = None if math.isinf(limit_s) else limit_s
-        self._choice = TierChoice(() if role else policy.tiers)
+        self._tier = "" if role else policy.tier
         self.queue: CallQueue[P, A] = CallQueue(
             self._send,
             self.pricing,
@@ -180,7 +179,7 @@ class OpenLane(Generic[P, A]):
         """
         retry = retry or self._retry
         upper = self.pricing.upper_cost(request)
-        attempts = before = 0
+        attempts = 0
         first_failure: float | None = None
         filtered = False
         unreadable = 0
@@ -192,12 +191,10 @@ class OpenLane(Generic[P, A]):
             except Fault as fault:
                 now = asyncio.get_running_loop().time()
                 first_failure = now if first_failure is None else first_failure
-                made, since = attempts - before, now - first_failure
                 unreadable += fault.kind == "malformed"
                 if unreadable == UNREADABLE_ATTEMPTS:
-                    retry = replace(retry, attempts=min(retry.attempts, made))
-                if not await self._wait(request, fault, made, since, retry, may_move=not before):
-                    before, first_failure = attempts, None
+                    retry = replace(retry, attempts=min(retry.attempts, attempts))
+                await self._wait(request, fault, attempts, now - first_failure, retry)
                 continue
             self._failures.count = 0
             price = self.pricing.cost(reply)
@@ -211,17 +208,9 @@ class OpenLane(Generic[P, A]):
             return Answered(reply, attempts, cost)
 
     async def _wait(
-        self,
-        request: P,
-        fault: Fault,
-        attempts: int,
-        elapsed_s: float,
-        retry: RetryPolicy,
-        *,
-        may_move: bool,
-    ) -> bool:
-        """Wait for the next attempt. Returns False if it is the first one on another tier, to which
-        the call may move."""
+        self, request: P, fault: Fault, attempts: int, elapsed_s: float, retry: RetryPolicy
+    ) -> None:
+        """Wait for the next attempt. Raises `GaveUp` if there is none, `Stopped`."""
         full = fault.kind == "unavailable"
         if full:
             # It says nothing of the settings, which is what a first call's short patience is for.
@@ -230,20 +219,12 @@ class OpenLane(Generic[P, A]):
             retry, attempts, elapsed_s, fault.retry_after_s, self._chance.random()
         )
         if wait_s is None:
-            now = asyncio.get_running_loop().time()
-            if full and may_move and (other := self._choice.give_up(now)):
-                self._observer.notice(
-                    f"no capacity after {attempts} tries in {elapsed_s:,.0f} s: calls are sent on "
-                    f"{other}, and now and then one as before"
-                )
-                return False
             gave_up = GaveUp(fault.kind, attempts, printable(str(fault)))
             if not full:
                 self._failures.add(gave_up)
             raise gave_up
         self._observer.retrying(request.unit_id, request.place, fault.kind, wait_s, fault.in_short)
         await self._halt.sleep(wait_s)
-        return True
 
     async def _in_time(self, call: Awaitable[T]) -> T:
         limit = self._timeout_s
@@ -289,23 +270,17 @@ class AskLane(OpenLane[Request, Reply]):
         return first_request(picture, self.generation)
 
     async def _send(self, request: Request) -> Reply:
-        now = asyncio.get_running_loop().time()
-        if tier := self._choice.tier(now):
-            request = replace(request, tier=tier)
+        if self._tier:
+            request = replace(request, tier=self._tier)
         try:
             reply = await self._in_time(self._adapter.ask(request, self._pictures))
-        except Fault as fault:
-            if fault.kind == "unavailable":
-                self._choice.refused(asyncio.get_running_loop().time())
-            raise
-        except (Fatal, UserError, Stopped, ProtocolError, MemoryError):
+        except (Fault, Fatal, UserError, Stopped, ProtocolError, MemoryError):
             raise
         except Exception as error:
             raise ExtensionError(
                 f"{request.unit_id}, call '{request.place}': the adapter of {self.info.name} "
                 f"raised {raised(error)}"
             ) from error
-        self._choice.answered(tier)
         try:
             # The adapter may be of another package.
             reply = checked(reply)

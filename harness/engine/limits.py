@@ -6,7 +6,7 @@ Plain state machines: no clock, no event loop; times are arguments.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -93,8 +93,8 @@ class EnginePolicy:
     environment_trials: trials of a dialogue whose environment fails; after the last one its unit is
         settled as one that does not count.
     score_failures: settle steps without a reply as `no_reply` instead of leaving them unsettled.
-    tiers: the provider's tiers that calls of the model under test are sent on, see `TierChoice`;
-        none leaves them to the provider.
+    tier: the provider's tier that calls of the model under test are sent on; "" leaves it to the
+        provider.
     """
 
     open_dialogues: int | None = None
@@ -105,7 +105,7 @@ class EnginePolicy:
     max_cost: float | None = None
     environment_trials: int = 2
     score_failures: bool = False
-    tiers: tuple[Tier, ...] = ()
+    tier: Tier | Literal[""] = ""
 
 
 class Billed(Protocol):
@@ -211,43 +211,6 @@ class Budget:
             f"cost limit reached: ${self.spent:.4f} of ${self.limit or 0:.4f} spent{held}, and the "
             f"next call may cost up to ${upper:.4f}"
         )
-
-
-class TierChoice:
-    """The tier that a call is sent on: the user's first one, while it has capacity.
-
-    Once it had none for all of a call's patience, calls go to the second. After `PAUSE_S` seconds
-    some try the first again, and until one of them is answered, a single refusal sends them back.
-    """
-
-    PAUSE_S = 600.0
-
-    def __init__(self, tiers: Sequence[Tier]) -> None:
-        self._tiers: list[Tier | Literal[""]] = [*tiers] or [""]
-        self._given_up = False
-        self._resumes_at = float("-inf")
-
-    def tier(self, now: float) -> Tier | Literal[""]:
-        """Return the tier for a call that is sent now; "" leaves it to the provider."""
-        return self._tiers[-1 if now < self._resumes_at else 0]
-
-    def answered(self, tier: str) -> None:
-        """Note a reply to a call that was sent on this tier."""
-        if tier == self._tiers[0]:
-            self._given_up = False
-
-    def refused(self, now: float) -> None:
-        """Note that the first tier had no capacity for a call."""
-        if self._given_up:
-            self._resumes_at = now + self.PAUSE_S
-
-    def give_up(self, now: float) -> Tier | Literal[""]:
-        """Leave the first tier for a while. Returns the one to go to, "" if there is none."""
-        if len(self._tiers) < 2:
-            return ""
-        self._given_up = True
-        self._resumes_at = now + self.PAUSE_S
-        return self._tiers[1]
 
 
 class RateLimit:

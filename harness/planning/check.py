@@ -40,16 +40,13 @@ def check_plan(
     if model.policy is not None:
         why = f"on the policy '{settings.model}'; leave it out"
         _refuse(settings, _only("model", "hosted"), why)
-    if model.on_this_machine:
-        why = f"on '{settings.model}', which runs on this machine; leave it out"
-        _refuse(settings, _only("hosted"), why)
     if protocol.calls(1 << 10) == (0, 0):
         asking = ("max_tokens", "repeats", "samples", "redo")
         _refuse(settings, asking, f"on '{name}', which makes no calls; leave it out")
     for one, other in (("vote", "samples"), ("redo_from", "redo")):
         if not getattr(settings, other):
             _refuse(settings, (one,), f"without {written(other)}; add that, or leave it out")
-    if "batch" in settings.tier:
+    if settings.tier == "batch":
         from_leaf("harness.batches.leaf:check")(settings)
     else:
         why = "without --tier batch; add that, or leave it out"
@@ -80,6 +77,12 @@ def check_plan(
             "one of them"
         )
     protocol.check(pictures, info)
+
+
+def check_here(settings: Settings) -> None:
+    """Refuse settings of hosted models for a model on this machine."""
+    why = f"on '{settings.model}', which runs on this machine; leave it out"
+    _refuse(settings, _only("hosted"), why)
 
 
 def _only(*whom: str) -> list[str]:

@@ -94,9 +94,9 @@ def estimated_calls(plan: Plan, question: Ready[Any]) -> list[EstimatedCall]:
         expected = min(EXPECTED_REPLY, limit)
         low, mean, high = sent_back
         cases = {
-            "low": _usual(model.sheet, model.info, prompt + low, 0, model.tiers, is_free),
+            "low": _usual(model.sheet, model.info, prompt + low, 0, model.tier, is_free),
             "expected": _usual(
-                model.sheet, model.info, prompt + mean, expected, model.tiers, is_free
+                model.sheet, model.info, prompt + mean, expected, model.tier, is_free
             ),
             "high": _at_most(model.sheet, model.info, most + high, limit, model.tiers, is_free),
         }
@@ -155,7 +155,7 @@ def preflight_calls(plan: Plan) -> Iterator[Case]:
         tokens = tokens_of(request.conversation, model.info, upper=model.spends)
         is_free = model.policy is not None
         # The first call is made at once, also before batches.
-        limit, tiers = request.generation.max_tokens, () if "batch" in model.tiers else model.tiers
+        limit, tiers = request.generation.max_tokens, () if model.tier == "batch" else model.tiers
         yield _at_most(model.sheet, model.info, tokens, limit, tiers, is_free)
     for name in plan.preflighted_roles:
         role = plan.roles[name]
@@ -172,11 +172,11 @@ def _usual(
     info: ModelInfo,
     prompt: int,
     reply: int,
-    tiers: Sequence[Tier] = (),
+    tier: Tier | None = None,
     is_free: bool = False,
 ) -> Case:
     usage = Usage(input=prompt, output=reply)
-    cost = sheet.price_of(info, usage, tier=tiers[0] if tiers else "")
+    cost = sheet.price_of(info, usage, tier=tier or "")
     return Case(prompt, reply, 0.0 if is_free else cost)
 
 

@@ -26,10 +26,11 @@ from adapters.prices import PriceSheet
 from harness.benchmarks import Benchmark
 from harness.engine import Lane, Pricing
 from harness.errors import UserError, WithoutEffect, from_leaf
+from harness.planning.check import check_here
 from harness.planning.pricing import (
     UPPER_TEXT,
     Tariff,
-    check_tiers,
+    check_tier,
     may_spend,
     tokens_of,
 )
@@ -63,8 +64,8 @@ class Model:
     on_this_machine: bool = False
     is_borrowed: bool = False
     """True if the caller supplied the adapter and may go on using it."""
-    tiers: tuple[Tier, ...] = ()
-    """The provider's tiers that its calls are to be served on."""
+    tier: Tier | None = None
+    """The provider's tier that its calls are to be served on."""
 
     def loaded(self) -> Model:
         """The same with its adapter loaded. Raises `Fatal`, for example for a missing key."""
@@ -80,6 +81,11 @@ class Model:
     def sees(self) -> bool:
         """True if it is shown the pictures that the protocol shows, and no other texts."""
         return self.policy is None or self.policy.looks
+
+    @property
+    def tiers(self) -> tuple[Tier, ...]:
+        """The tier as a sequence, empty for the provider's choice."""
+        return (self.tier,) if self.tier else ()
 
     @property
     def priced(self) -> bool:
@@ -99,7 +105,7 @@ class Model:
         """Return the prices of calls, for the engine; None without a price."""
         if self.policy is not None or not self.priced:
             return None
-        tariff = Tariff(self.sheet, self.info, self.tiers)
+        tariff = Tariff(self.sheet, self.info, self.tier)
 
         def upper_cost(request: Request) -> float:
             tokens = tokens_of(request.conversation, self.info, upper=True)
@@ -166,16 +172,17 @@ def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool
     """The model named in the settings: what it declares, and how to load it.
 
     No key is needed until it is loaded, nor with `asks` false at all. `adapter` is the caller's
-    own, used instead and recorded by its `info`. Raises `UserError` for an unknown name and for
-    tiers that the model is not sold on, `Fatal` for what the adapter refuses (an unknown option, an
+    own, used instead and recorded by its `info`. Raises `UserError` for an unknown name and a
+    tier that the model is not sold on, `Fatal` for what the adapter refuses (an unknown option, an
     unreadable checkpoint).
     """
     sheet = prices_of(settings)
     if adapter is None:
         model = _named(settings, sheet, asks)
     else:
-        model = Model(adapter, None, sheet, is_borrowed=True, tiers=settings.tier)
-    check_tiers(model.tiers, model.info, sheet)
+        model = Model(adapter, None, sheet, is_borrowed=True, tier=settings.tier)
+    if settings.tier is not None:
+        check_tier(settings.tier, model.info, sheet)
     return model
 
 
@@ -188,6 +195,8 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
     try:
         known = resolve(settings.model, base_url=settings.base_url)
         here = known.runs_here
+        if here:
+            check_here(settings)
         if served is not None:
             options = served.options(known, options)
         # The key of a hosted model is looked up when it is loaded.
@@ -208,7 +217,7 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
         sheet,
         found.load if served is None else lambda: served.around(found.load()),
         on_this_machine=here,
-        tiers=settings.tier,
+        tier=settings.tier,
     )
 
 

@@ -21,7 +21,8 @@ from harness.planning.data import Selected, open_data
 from harness.planning.model import SERVED, Model, default_limit, open_model, open_policy
 from harness.policies import Policy, is_policy
 from harness.protocols import PROTOCOLS, AskingProtocol, completed_options, open_protocol
-from harness.runs import Setup, StepKey, settled_before
+from harness.runs import Setup, StepKey
+from harness.runs.directory import settled_before
 from harness.settings import OF_MODEL, RUNS, SETTINGS, Settings, directory_of, on_record
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ class Plan:
     directory: Path
     taken: frozenset[StepKey] = frozenset()
     """The dialogues that are taken over from another run."""
-    heading: Mapping[str, str] = field(default_factory=dict)
-    """Lines for the user on what `--redo` and `--repair` did, by name."""
+    redo: str = ""
+    """What `--redo` asks again, for the user."""
     roles: Mapping[str, OpenRole] = field(default_factory=dict)
     """Models for other roles of the protocol, except those that the model itself answers."""
 
@@ -145,7 +146,7 @@ def plan_run(
     if settings.redo or settings.redo_from:
         redo = from_leaf("harness.redo.redo:Redo")(settings)
         settings = redo.settings
-    if "flex" in settings.tier and "timeout_s" not in settings.given:
+    if settings.tier == "flex" and "timeout_s" not in settings.given:
         settings = replace(settings, timeout_s=FLEX_TIMEOUT_S)
     # Who answers, and how much it may say.
     adapter = instance if isinstance(instance, Adapter) else None
@@ -198,14 +199,11 @@ def plan_run(
     if redo is not None:
         before = directory_of(replace(done, max_tokens=usual, out=None), folder)
         taken = redo.takes(done, setup_of(plan), before)
-        plan = replace(plan, taken=taken, heading={"redo": redo.line})
+        plan = replace(plan, taken=taken, redo=redo.line)
     if not asks or not starts:
         return plan
     if redo is not None:
         redo.begin(directory, setup_of(plan))
-    if settings.repair:
-        line = from_leaf("harness.redo.repair:repair")(directory, setup_of(plan))
-        plan = replace(plan, heading={**plan.heading, "repaired": line})
     return _loaded(plan)
 
 

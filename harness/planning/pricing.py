@@ -6,7 +6,7 @@ a run may go on with another one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from adapters import AdapterInfo, Conversation, ModelInfo, Reply, Request, Text
@@ -49,52 +49,35 @@ def text_tokens(text: str, counter: Callable[[str], int] | None) -> int:
     return counter(text) if counter else count_tokens(text)
 
 
-def check_tiers(tiers: Sequence[Tier], info: AdapterInfo, sheet: PriceSheet) -> None:
-    """Raise `UserError` for tiers that make no sense together, or that the model is not sold on."""
-    if not tiers:
-        return
-    given = f"--tier {','.join(tiers)}"
-    if len(tiers) > 1 and "batch" in tiers:
-        raise UserError(f"{given}: batch cannot be combined with other tiers")
-    if len(set(tiers)) < len(tiers) or len(tiers) > 2 or (len(tiers) == 2 and tiers[0] != "flex"):
-        raise UserError(
-            f"{given}: one tier, or flex and the one to fall back to when it has no capacity "
-            "(flex,default or flex,priority)"
-        )
+def check_tier(tier: Tier, info: AdapterInfo, sheet: PriceSheet) -> None:
+    """Raise `UserError` for a tier that the model is not sold on."""
     extra = info.settings.get("extra_body")
     if isinstance(extra, Mapping) and "service_tier" in extra:
         raise UserError(
-            f"{given}: extra_body names a service_tier, too; leave it out of --adapter-option"
+            f"--tier {tier}: extra_body names a service_tier, too; leave it out of --adapter-option"
         )
-    for tier in tiers:
-        if tier not in info.tiers:
-            known = ", ".join(info.tiers)
-            raise UserError(
-                f"--tier {tier}: {info.name} is not served on it"
-                + (
-                    f" (its tiers are {known})"
-                    if known
-                    else ", nor on any other tier; leave it out"
-                )
-            )
-        if sheet.sells(info, tier) is False:
-            sold = ", ".join(one for one in info.tiers if sheet.sells(info, one))
-            raise UserError(f"--tier {tier}: {info.name} is not sold on it (but on {sold})")
+    if tier not in info.tiers:
+        known = ", ".join(info.tiers)
+        other = f" (its tiers are {known})" if known else ", nor on any other tier; leave it out"
+        raise UserError(f"--tier {tier}: {info.name} is not served on it{other}")
+    if sheet.sells(info, tier) is False:
+        sold = ", ".join(one for one in info.tiers if sheet.sells(info, one))
+        raise UserError(f"--tier {tier}: {info.name} is not sold on it (but on {sold})")
 
 
 class Tariff:
     """Prices of a model's calls on the tiers that serve them.
 
-    wished: the tiers that the user named; none leaves them to the provider.
+    wished: the tier that the user named; None leaves it to the provider.
     """
 
-    def __init__(self, sheet: PriceSheet, info: AdapterInfo, wished: Sequence[Tier]) -> None:
+    def __init__(self, sheet: PriceSheet, info: AdapterInfo, wished: Tier | None) -> None:
         self._sheet = sheet
         self._info = info
         # Requests in batches carry their tier (`Request.tier`); other calls have the usual one.
-        self._wished = () if "batch" in wished else wished
-        self._bounds: list[Tier] = list(self._wished)
-        self._known: set[str] = set(wished) or {""}
+        self._wished = None if wished == "batch" else wished
+        self._bounds: list[Tier] = [self._wished] if self._wished else []
+        self._known: set[str] = {wished or ""}
         self._notices: list[str] = []
 
     def cost_of(self, reply: Reply) -> float | None:
@@ -119,7 +102,7 @@ class Tariff:
         if served in self._known:
             return
         self._known.add(served)
-        name, wished = self._info.name, " or ".join(self._wished)
+        name, wished = self._info.name, self._wished
         if served:
             self._bounds.append(served)
             line = unlisted(self._sheet, self._info, served)
@@ -143,16 +126,12 @@ def unlisted(sheet: PriceSheet, info: AdapterInfo, tier: Tier) -> str | None:
     )
 
 
-def tier_lines(tiers: Sequence[Tier], info: AdapterInfo, sheet: PriceSheet) -> list[str]:
-    """Return the tiers of a run for the user, and what is not known of their prices."""
-    if not tiers:
-        return []
-    lines = [f"{'tier:':<9} {', then '.join(tiers)}"]
-    for tier in tiers:
-        if line := unlisted(sheet, info, tier):
-            lines.append(f"{'':<9} {line}")
-        # Every model is served as usual, and calls that cost nothing are answered by the user.
-        is_sure = tier == "default" or (tier == "batch" and not info.billed)
-        if not is_sure and sheet.sells(info, tier) is None:
-            lines.append(f"{'':<9} whether {info.name} is served on {tier}, its provider will say")
-    return lines
+def tier_lines(tier: Tier, info: AdapterInfo, sheet: PriceSheet) -> Iterator[str]:
+    """Say on which tier a run is served, and what is not known of its price."""
+    yield f"{'tier:':<9} {tier}"
+    if line := unlisted(sheet, info, tier):
+        yield f"{'':<9} {line}"
+    # Every model is served as usual, and calls that cost nothing are answered by the user.
+    is_sure = tier == "default" or (tier == "batch" and not info.billed)
+    if not is_sure and sheet.sells(info, tier) is None:
+        yield f"{'':<9} whether {info.name} is served on {tier}, its provider will say"

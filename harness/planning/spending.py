@@ -17,9 +17,10 @@ ENOUGH = 0.6
 
 def lines_before(plan: Plan) -> Iterator[str]:
     """Yield what the user should know of a run before it spends anything. Raises `DataError`."""
-    tiers, model = plan.settings.tier, plan.model
-    yield from tier_lines(tiers, model.info, model.sheet)
-    if "batch" in tiers:
+    tier, model = plan.settings.tier, plan.model
+    if tier is not None:
+        yield from tier_lines(tier, model.info, model.sheet)
+    if tier == "batch":
         from harness.planning.estimated_calls import first_calls
 
         if (calls := first_calls(plan)) is not None:

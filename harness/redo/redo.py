@@ -11,13 +11,7 @@ from typing import Any
 
 from harness.errors import RunError, UserError
 from harness.planning.model import Limits, limits_of
-from harness.redo.repair import used_only_by
-from harness.runs import (
-    Run,
-    check_same,
-    manifest_before,
-    open_run,
-)
+from harness.runs import Run, manifest_before, open_run
 from harness.runs.files import (
     CALLS,
     STEPS,
@@ -28,7 +22,15 @@ from harness.runs.files import (
     write_error,
 )
 from harness.runs.finding import settings_of
-from harness.runs.manifest import MANIFEST, Redone, Setup, Start, read_manifest, write_manifest
+from harness.runs.manifest import (
+    MANIFEST,
+    Redone,
+    Setup,
+    Start,
+    check_same,
+    read_manifest,
+    write_manifest,
+)
 from harness.runs.on_record import StepKey
 from harness.runs.records import CallRecord, Unit
 from harness.session.reply_limit import higher, written
@@ -187,5 +189,6 @@ def _split(
                 again.add(record.key)
     last = {id for key in again for id in calls[key][-1:]}
     again |= {key for key, ids in calls.items() if not last.isdisjoint(ids)}
-    gone = frozenset(used_only_by(again, calls))
-    return frozenset(again), frozenset(calls.keys() - again), gone
+    gone = {id for key in again for id in calls[key]}
+    gone -= {id for key, ids in calls.items() if key not in again for id in ids}
+    return frozenset(again), frozenset(calls.keys() - again), frozenset(gone)

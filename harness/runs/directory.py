@@ -16,7 +16,7 @@ from filelock import FileLock
 from harness.errors import RunError
 from harness.runs.answerers import REPLY, Facts, changes, with_facts
 from harness.runs.batches import BATCHES, PACKS, unrecorded_at
-from harness.runs.files import BLOBS, CALLS, SET_ASIDE, STEPS, Blobs, cut_torn, replace_file, sealed
+from harness.runs.files import BLOBS, CALLS, STEPS, Blobs, cut_torn, replace_file, sealed
 from harness.runs.journal import Journal
 from harness.runs.lock import LOCK, lock_run
 from harness.runs.manifest import (
@@ -44,11 +44,10 @@ class RunDirectory:
 
     Attributes, as found on disk when the run was opened: `settled`, the steps with a final outcome;
     `recorded`, the calls of the other steps by step and id, to be played back; `shared`, the calls
-    of a parent of several steps, by id; `lost`, settled steps with calls that are not all
-    on record; `spent`, what the run has cost in US dollars so far, calls without a line
-    included. `blobs` holds the large parts of what is recorded. `warn` may be replaced by whoever
-    shows lines to the user, `detail` by the type that details of units are read with (None: of each
-    unit its own).
+    of a parent of several steps, by id; `spent`, what the run has cost in US dollars so far, calls
+    without a line included. `blobs` holds the large parts of what is recorded. `warn` may be
+    replaced by whoever shows lines to the user, `detail` by the type that details of units are read
+    with (None: of each unit its own).
     """
 
     @classmethod
@@ -111,7 +110,7 @@ class RunDirectory:
 
     def _read(self) -> OnRecord:
         found = read_on_record(self.path)
-        self.settled, self.recorded, self.lost = found.settled, found.recorded, found.lost
+        self.settled, self.recorded = found.settled, found.recorded
         self._asked = found.asked
         return found
 
@@ -256,7 +255,7 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Mani
         check_same(path, manifest, setup)
         manifest = replace(manifest, dataset=setup.dataset, declaration=setup.declaration)
     elif manifest is None or not is_same(manifest, setup):
-        ours = {LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS, SET_ASIDE, BLOBS, SERVER_LOG}
+        ours = {LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS, BLOBS, SERVER_LOG}
         ours |= {BATCHES, PACKS}
         foreign = sorted(p.name for p in path.iterdir() if p.name not in ours)
         if foreign:

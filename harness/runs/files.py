@@ -40,7 +40,6 @@ from harness.runs.records import Unit
 
 T = TypeVar("T")
 CALLS, STEPS = "calls.jsonl", "steps.jsonl"
-SET_ASIDE = "set_aside.jsonl"
 """Keeps lines that do not count any more; nothing reads it."""
 CHUNK = 1 << 16
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -91,8 +90,8 @@ def decode(decoder: Callable[[bytes], T], line: Line, path: Path) -> T:
         return decoder(line.data)
     except UNREADABLE as error:
         raise RunError(
-            f"{path} line {line.number} cannot be read: {error}; starting the run again with "
-            "--repair asks its step anew"
+            f"{path} line {line.number} cannot be read: {error}; without the lines of its step in "
+            f"{CALLS} and {STEPS} the same run asks it again"
         ) from error
 
 

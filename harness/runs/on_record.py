@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,8 +41,6 @@ class StepHead(Head, kw_only=True):
     """The part of a unit's line that says where its dialogue stands."""
 
     settled: bool
-    calls: tuple[str, ...] = ()
-    cost: float | None = None
 
 
 class CallHead(Head, kw_only=True):
@@ -121,10 +119,6 @@ class _Recorded(Mapping[StepKey, dict[str, CallRecord]]):
         """Note where a call is on record."""
         self._lines.setdefault(key, {})[id] = line.number, line.offset, len(line.data)
 
-    def ids(self, key: StepKey) -> Collection[str]:
-        """Return the calls of a dialogue by their ids."""
-        return self._lines.get(key, {}).keys()
-
     def __getitem__(self, key: StepKey) -> dict[str, CallRecord]:
         """Return the calls of a dialogue, by id. Raises KeyError, `RunError`."""
         places = self._lines[key]
@@ -145,7 +139,6 @@ class OnRecord:
     recorded: calls of the other dialogues, those of all trials, by id.
     shared: calls that belong to a parent of several dialogues, by id.
     spent: cost of all calls in US dollars.
-    lost: settled dialogues with unrecorded calls.
     asked: all calls, by what was asked.
     """
 
@@ -153,35 +146,30 @@ class OnRecord:
     recorded: _Recorded
     shared: Mapping[str, CallRecord]
     spent: float
-    lost: frozenset[StepKey]
     asked: _Asked
 
 
 def read_settled(path: Path) -> frozenset[StepKey]:
     """Return the settled dialogues of the run at `path`. Raises `RunError`."""
-    return frozenset(key for key, head in _latest(path).items() if head.settled)
+    latest = {head.key: head.settled for head in read_records(path / STEPS, StepHead)}
+    return frozenset(key for key, settled in latest.items() if settled)
 
 
 def read_on_record(path: Path) -> OnRecord:
     """Read the state of the run at `path`. Raises `RunError` for a line that cannot be read."""
-    settled = {key: head for key, head in _latest(path).items() if head.settled}
+    settled = read_settled(path)
     recorded = _Recorded(path / CALLS)
     shared: dict[str, CallRecord] = {}
     spent = 0.0
-    ids: set[str] = set()
     asked, records = _Asked(path / CALLS), line_decoder(CallRecord)
     for line in read_lines(path / CALLS):
         head = asked.add(line)
         spent += head.cost or 0.0
         if head.asked_by:
-            ids.add(head.id)
             shared[head.id] = decode(records, line, path / CALLS)
-        elif head.key in settled:
-            ids.add(head.id)
-        else:
+        elif head.key not in settled:
             recorded.add(head.key, head.id, line)
-    lost = frozenset(key for key, head in settled.items() if not ids.issuperset(head.calls))
-    return OnRecord(frozenset(settled), recorded, shared, spent, lost, asked)
+    return OnRecord(settled, recorded, shared, spent, asked)
 
 
 def read_cost(path: Path) -> float:
@@ -203,10 +191,6 @@ def reused_replies(path: Path) -> Iterator[str]:
     if reused:
         shown = first_and_others([name for name, _ in reused.most_common()], "other runs")
         yield f"{sum(reused.values()):,} of {count:,} replies reused from {shown}"
-
-
-def _latest(path: Path) -> dict[StepKey, StepHead]:
-    return {head.key: head for head in read_records(path / STEPS, StepHead)}
 
 
 def spent_on(calls: Sequence[CallRecord]) -> Spent:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -15,9 +15,6 @@ from msgspec import UNSET, UnsetType
 from harness.runs.files import read_records
 from harness.runs.records import Unit
 from parsers.records import Choice, Gold, PastAction, Prediction, StepInfo, Turn
-
-if TYPE_CHECKING:
-    pass
 
 STEP = "step"
 """The kind of units that are recorded steps."""

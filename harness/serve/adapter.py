@@ -25,7 +25,7 @@ from adapters import (
 )
 from harness.errors import UserError
 from harness.planning.model import SERVED
-from harness.runs import SERVER_LOG
+from harness.runs.directory import SERVER_LOG
 from harness.serve.server import ModelServer, NotNeeded
 from harness.settings import Settings
 

@@ -130,8 +130,8 @@ async def _carried_out(
                 plan_run, settings, None if isinstance(model, str) else model
             )
         check_cost_limit(plan)
-        for name, text in plan.heading.items():
-            display.say(f"{name}: {text}")
+        if plan.redo:
+            display.say(f"redo: {plan.redo}")
         check_confirmed(plan)
         for notice in plan.dataset.notices:
             display.say(notice)

@@ -9,8 +9,8 @@ from pathlib import Path
 from harness.benchmarks import Benchmark
 from harness.benchmarks.scoring import Records
 from harness.pictures import show_answers
-from harness.runs import Manifest, by_role, by_tier, open_run
-from harness.runs.on_record import reused_replies
+from harness.runs import Manifest, open_run
+from harness.runs.on_record import by_role, by_tier, reused_replies
 from harness.session.brief import (
     ORACLE_NOTE,
     empty_grid,

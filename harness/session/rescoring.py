@@ -23,18 +23,9 @@ from harness.errors import UserError
 from harness.printing import say
 from harness.protocols import AskingProtocol
 from harness.protocols.contract import flagged
-from harness.runs import (
-    CallRecord,
-    Manifest,
-    Run,
-    RunError,
-    StepKey,
-    Unit,
-    call_id,
-    open_run,
-    shared_unit,
-)
+from harness.runs import CallRecord, Manifest, Run, RunError, StepKey, Unit, open_run
 from harness.runs.finding import settings_of
+from harness.runs.records import call_id, shared_unit
 from harness.session.as_json import result_json
 from harness.session.brief import print_result
 from harness.session.report import Notes, result_grid

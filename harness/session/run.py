@@ -22,17 +22,16 @@ from harness.engine import (
 from harness.errors import from_leaf
 from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.planning.plan import Plan, setup_of
-from harness.runs import NO_ANSWERS, RunDirectory, RunError, open_run
+from harness.runs import RunDirectory, RunError, open_run
 from harness.runs.batches import has_batches
+from harness.runs.manifest import NO_ANSWERS
 from harness.session.deployment import Deployment
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.session import Session
 from harness.session.summary import results_of, summarise
 from harness.settings import Settings, of_session
-from harness.tables import counted
 
 if TYPE_CHECKING:
-    from harness.engine.acts_and_embeds import VectorCache
     from harness.engine.cache import ReplyCache
 
 ON_FLEX: Mapping[str, Any] = {"attempts": 40, "patience_s": 3600.0}
@@ -55,13 +54,6 @@ async def carry_out(plan: Plan, observer: SessionObserver) -> Finished:
     }
     with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
         directory.detail = plan.source.Detail
-        if lost := len(directory.lost):
-            unit, units = plan.dataset.unit, plan.dataset.units
-            number = counted(lost, f"answered {unit}", f"answered {units}")
-            observer.notice(
-                f"warning: not every call of {number} is on record any more; --repair asks for "
-                "them again"
-            )
         asked = await _ask(plan, directory, observer)
         if asked.stopped is not None:
             reached = isinstance(asked.stopped, CostLimitReached)
@@ -101,10 +93,9 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             closing.push_async_callback(role.close)
         if not model.is_borrowed:
             closing.push_async_callback(model.adapter.close)
-        cache, vectors = _shared_stores(plan, say)
-        for store in (cache, vectors):
-            if store is not None:
-                closing.push_async_callback(store.close)
+        cache = _reply_cache(plan, say)
+        if cache is not None:
+            closing.push_async_callback(cache.close)
         pictures = PictureStore()
         closing.callback(pictures.close)
         closing.push_async_callback(plan.source.close)
@@ -116,7 +107,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             deployment.take_first(await engine.preflight(picture))
 
         batches = None
-        if "batch" in settings.tier or has_batches(directory.path):
+        if settings.tier == "batch" or has_batches(directory.path):
             batches = from_leaf("harness.batches.passes:open_batches")(
                 plan, directory, pictures, preflight, say
             )
@@ -135,7 +126,6 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             spent=directory.spent,
             prepare_picture=session.prepare_picture,
             roles={role.name: lanes.get(role.name) for role in plan.protocol.roles},
-            vectors=vectors,
             shared=session.shared,
         )
 
@@ -191,9 +181,9 @@ def engine_policy(settings: Settings) -> EnginePolicy:
         call_timeout_s=2 * settings.timeout_s + 30,
         max_cost=settings.max_cost,
         score_failures=settings.score_failures,
-        tiers=() if "batch" in settings.tier else settings.tier,
+        tier="" if settings.tier == "batch" else settings.tier or "",
     )
-    usual = ON_FLEX if "flex" in settings.tier else {}
+    usual = ON_FLEX if settings.tier == "flex" else {}
     return replace(
         policy,
         retry=replace(policy.retry, **{**usual, **chosen}),
@@ -213,24 +203,13 @@ def _recording_usage(engine: Engine, adapter: Adapter, directory: RunDirectory) 
                 directory.note_measured({"model": dict(adapter.measured())})
 
 
-def _shared_stores(
-    plan: Plan, say: Callable[[str], None]
-) -> tuple[ReplyCache | None, VectorCache | None]:
-    """Open what runs share and this one uses: replies and vectors."""
-    replies, vectors = None, None
-    if plan.settings.cache is False:
-        return replies, vectors
-    folder = cache_folder()
+def _reply_cache(plan: Plan, say: Callable[[str], None]) -> ReplyCache | None:
+    """Open the replies that runs share; None for a run that does without."""
     # A policy is quicker than a database, and a script is edited between runs.
-    if not plan.model.info.stand_in:
-        from harness.engine.cache import FILE, ReplyCache
+    if plan.settings.cache is False or plan.model.info.stand_in:
+        return None
+    from harness.engine.cache import FILE, ReplyCache
 
-        # Other runs name it without the folders of this machine.
-        run = plan.directory.name if plan.directory.is_absolute() else plan.directory.as_posix()
-        replies = ReplyCache(folder / FILE, say, run=run)
-    embed = {role.name for role in plan.protocol.roles if role.kind == "embed"}
-    if any(name in embed and not role.info.stand_in for name, role in plan.roles.items()):
-        from harness.engine.acts_and_embeds import VECTORS_FILE, VectorCache
-
-        vectors = VectorCache(folder / VECTORS_FILE, say)
-    return replies, vectors
+    # Other runs name it without the folders of this machine.
+    run = plan.directory.name if plan.directory.is_absolute() else plan.directory.as_posix()
+    return ReplyCache(cache_folder() / FILE, say, run=run)

@@ -120,13 +120,9 @@ class RunOptions(TypedDict, total=False):
     """Maximum number of calls in flight. Default: the adapter's."""
     timeout: float
     """Timeout of a call in seconds, after which it is retried. Default on flex: 900."""
-    tier: (
-        Literal["default", "flex", "priority", "batch"]
-        | Sequence[Literal["default", "flex", "priority", "batch"]]
-    )
-    """Tier of the provider that calls are served on, at its price: default, flex (cheaper, when
-    there is room), priority, or batch (cheaper, within a day). flex,default falls back when flex
-    has had no room for as long as calls are tried. Default: the provider's choice."""
+    tier: Literal["default", "flex", "priority", "batch"] | None
+    """Tier of the provider that calls are served on, at its price: flex is cheaper, when there is
+    room, batch within a day. Default: the provider's choice."""
     wait: bool
     """With --tier batch: wait until everything is answered, instead of ending with exit code 3."""
     queue_tokens: int | None
@@ -152,8 +148,6 @@ class RunOptions(TypedDict, total=False):
     """Reuse the replies of other runs to identical requests. Default: only where it is known which
     weights answer (models on this machine, and the providers' own addresses). At other addresses
     --cache reuses those of the model that the server names now."""
-    workers: int | None
-    """Number of processes that prepare pictures."""
     preflight: bool
     """Make one call before the first step, to catch mistakes."""
     progress: Literal["auto", "bar", "plain", "off"]
@@ -166,8 +160,6 @@ class RunOptions(TypedDict, total=False):
     again with a higher token limit; may be repeated."""
     redo_from: str | Path | None
     """With --redo: run that is taken over. Default: the one that the other settings name."""
-    repair: bool
-    """Set aside the lines of a run that are damaged, and ask their steps again."""
     with_server: str | None
     """Command that serves the model, started for the run and ended with it: 'vllm serve {model}
     --port {port}'."""

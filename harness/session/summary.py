@@ -16,7 +16,8 @@ from adapters import Usage
 from harness.benchmarks import Benchmark, benchmark
 from harness.benchmarks.scoring import Records, bounds_of
 from harness.pictures import show_answers
-from harness.runs import Manifest, StepKey, Unit, by_role, by_tier
+from harness.runs import Manifest, StepKey, Unit
+from harness.runs.on_record import by_role, by_tier
 from harness.settings import Settings
 from parsers import AggregationRules, Counts, Declaration, Estimate, Results, every_result, results
 from parsers.counting import Trial

@@ -175,13 +175,10 @@ class Settings:
         of="adapter",
         only="hosted",
     )
-    tier: tuple[Tier, ...] = _running(
-        (),
-        "Tier of the provider that calls are served on, at its price: default, flex (cheaper, when "
-        "there is room), priority, or batch (cheaper, within a day). flex,default falls back when "
-        "flex has had no room for as long as calls are tried. Default: the provider's choice.",
-        parse=values.tiers,
-        metavar="TIER[,TIER]",
+    tier: Tier | None = _running(
+        None,
+        "Tier of the provider that calls are served on, at its price: flex is cheaper, when there "
+        "is room, batch within a day. Default: the provider's choice.",
         only="hosted",
     )
     wait: bool = _running(
@@ -242,9 +239,6 @@ class Settings:
         None,
         "With --redo: run that is taken over. Default: the one that the other settings name.",
         metavar="RUN",
-    )
-    repair: bool = _running(
-        False, "Set aside the lines of a run that are damaged, and ask their steps again."
     )
     with_server: str | None = _running(
         None,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import get_args
 
-from adapters.conversation import Tier
 from harness.options import History
 
 
@@ -69,15 +67,6 @@ def per_round(text: str) -> tuple[int, ...]:
     if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
         raise ValueError(f"'{text}' is not a number of tokens per round (1024, or 800,300)")
     return tuple(int(part) for part in parts)
-
-
-def tiers(text: str) -> tuple[str, ...]:
-    """Parse `flex`, or `flex,default` with a tier to fall back to."""
-    parts = tuple(part.strip() for part in text.split(","))
-    for part in parts:
-        if part not in get_args(Tier):
-            raise ValueError(f"'{part}' is not a tier ({', '.join(get_args(Tier))})")
-    return parts
 
 
 def history(text: str) -> int | str:

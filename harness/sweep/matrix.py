@@ -27,7 +27,7 @@ from harness.settings import (
 MOST_CELLS = 10_000
 FOR_ALL = ("out", "max_cost")
 """Settings of the whole sweep: the folder of its runs, and what they may cost together."""
-FOR_ONE = ("redo", "redo_from", "repair")
+FOR_ONE = ("redo", "redo_from")
 """Settings that are for one run at a time."""
 
 Values = Mapping[str, Sequence[Any]]

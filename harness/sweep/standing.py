@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.runs import is_in_use, manifest_before, open_run, read_settled
+from harness.runs import manifest_before, open_run, read_settled
 from harness.runs.finding import State, spent_by, state_of
+from harness.runs.lock import is_in_use
 from harness.session.run import STOPPED
 
 

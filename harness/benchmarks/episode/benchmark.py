@@ -97,7 +97,7 @@ class EpisodeBenchmark(Benchmark):
 
     def fitted(self, protocol: AskingProtocol, settings: Settings, *, is_policy: bool) -> Self:
         """Its pages have elements, which are offered in view or by a ranker."""
-        if "batch" in settings.tier:
+        if settings.tier == "batch":
             raise UserError(
                 "--tier batch: a live page does not wait a day for an answer; leave it out"
             )

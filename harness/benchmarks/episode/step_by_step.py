@@ -32,8 +32,9 @@ from harness.dialogue import (
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
 from harness.records import SEGMENT_ID, BrowserState, Earlier, Row, RowDetail, Said
-from harness.runs import STEP, Unit
+from harness.runs import Unit
 from harness.runs.live_steps import behind
+from harness.runs.steps import STEP
 from harness.views import LiveView, StepView, View
 from parsers.actions import Action
 from parsers.live import IDLE, LIMIT, STOPPED, STOPS, WITHHELD

@@ -24,7 +24,7 @@ from harness import sample
 from harness.benchmarks import BENCHMARKS
 from harness.protocols import PROTOCOLS
 from harness.settings import SETTINGS
-from tests.harness.commands.tool import DEV, ONE_TASK, TEXT_ONLY, at, call
+from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, at, call
 from tests.servers import WireServer, error
 
 HEAVY = ("torch", "transformers", "datasets", "openai", "anthropic", "google.genai", "pandas")
@@ -59,14 +59,6 @@ def test_help_and_lists_import_no_model_library(line: str) -> None:
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
-@pytest.mark.parametrize("name", LISTS)
-def test_lists_have_a_line_for_everything_there_is(name: str) -> None:
-    called = call(name)
-    assert (called.code, called.err) == (0, "")
-    first_words = [line.split()[0] for line in called.out.splitlines() if line.strip()]
-    assert [word for word in LISTS[name] if word not in first_words] == []
-
-
 @pytest.mark.parametrize(
     ("line", "extras"),
     [
@@ -99,23 +91,6 @@ def test_help_names_every_command_and_itself() -> None:
 def test_the_help_has_a_line_for_each_of_twenty_commands() -> None:
     rows = re.findall(r"^  ([a-z]+)  +[A-Z]", call("--help").out.partition("\nEvaluate:")[2], re.M)
     assert len(rows) == len(set(rows)) == 20
-
-
-@pytest.mark.parametrize(
-    ("old", "now"),
-    [
-        ("play --model lexical", "environments play"),
-        ("check webarena", "environments check"),
-        ("record https://shop.invalid --out a", "data record"),
-        ("policies", "models"),
-        ("trackers", "run --help-all"),
-    ],
-)
-def test_a_command_that_moved_is_refused_by_its_new_name(old: str, now: str) -> None:
-    called = call(*old.split())
-    assert (called.code, called.out) == (2, "")
-    assert called.err == f"vlm-eval: '{old.split()[0]}' is now 'vlm-eval {now}'\n"
-    assert call(*now.split(), "--help").out.startswith(f"Usage: vlm-eval {now.split(' --')[0]} ")
 
 
 @pytest.mark.parametrize("group", ["data", "environments", "rankers"])
@@ -178,10 +153,6 @@ def test_a_line_that_begins_with_an_option_is_a_run(place: Path) -> None:
     assert (place / "a" / "summary.json").exists()
 
 
-def test_the_version_is_that_of_the_package() -> None:
-    assert call("--version").out.split()[-1] == harness.__version__
-
-
 def test_a_package_that_another_distribution_has_overwritten_is_noticed(tmp_path: Path) -> None:
     house = tmp_path / "site"
     for package in (adapters, harness, parsers, reports):
@@ -197,13 +168,6 @@ def test_a_package_that_another_distribution_has_overwritten_is_noticed(tmp_path
     assert foreign.stdout == ""
     assert len(foreign.stderr.splitlines()) == 1
     assert "overwritten vlm-web-eval's 'adapters'" in foreign.stderr
-
-
-def test_data_check_counts_the_rows_of_a_selection() -> None:
-    called = call("data", "check", *DEV)
-    assert called.code == 0
-    assert called.out.startswith("dev: 77 rows, 11 tasks; ")
-    assert "74 valid" in called.out
 
 
 def test_no_file_and_no_server_gives_orders_to_the_terminal(place: Path) -> None:
@@ -244,12 +208,6 @@ def test_a_machine_without_memory_is_one_line(
     assert (called.code, called.out) == (2, "")
     assert called.err.startswith(f"vlm-eval: {line}")
     assert called.err.count("\n") == 1
-
-
-def test_a_limit_of_memory_ends_a_command_without_a_traceback() -> None:
-    shell = f'ulimit -v 60000; exec "{sys.executable}" -m harness --model random --dry-run'
-    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
-    assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
 
 
 @pytest.mark.parametrize("line", ['out = "a\\u0000b"', 'role = {planner = "a\\u0000b"}'])

@@ -31,46 +31,17 @@ ORACLE = ("run", "-m", "oracle", "-b", "sample", "--split", "dev", "--limit", "1
 SCRIPTED = ("run", "-m", "scripted:f/replies.jsonl", *ORACLE[3:])
 HOSTED = ("run", "-m", "openai:m", *ORACLE[3:], "--base-url", "http://127.0.0.1:9/v1")
 GROUNDING = 'name = "g"\nbox = "xyxy-px"\n'
-QUESTIONS = 'name = "q"\nmetric = "exact"\n'
 SCREEN = 'name = "s"\npoints = "px"\nscroll = "content"\n'
-ASKED = {"id": "a", "question": "Who?", "answers": ["Ann"]}
 CASES: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "config": ({"c.toml": "limit = 1\n"}, (*ORACLE, "--config", "f/c.toml")),
     "prices": (
         {"p.toml": '["openai:m"]\ninput = 1.0\noutput = 1.0\n'},
         (*HOSTED, "--prices", "f/p.toml"),
     ),
-    "prices in JSON": (
-        {"p.json": '{"openai:m": {"input": 1, "output": 1}}'},
-        (*HOSTED, "--prices", "f/p.json"),
-    ),
     "replies": ({"replies.jsonl": '{"text": "A"}\n'}, SCRIPTED),
     "steps": ({"steps.jsonl": json.dumps(STEP) + "\n"}, ("data", "check", "f/steps.jsonl")),
     "grounding items": (
         {"items.jsonl": json.dumps(PLACE) + "\n", "grounding.toml": GROUNDING},
-        ("data", "check", "f"),
-    ),
-    "grounding TOML": (
-        {"grounding.toml": GROUNDING, "items.jsonl": json.dumps(PLACE) + "\n"},
-        ("data", "check", "f"),
-    ),
-    "questions": (
-        {"questions.jsonl": json.dumps(ASKED) + "\n", "questions.toml": QUESTIONS},
-        ("data", "check", "f"),
-    ),
-    "questions in JSON": (
-        {"q.json": json.dumps([ASKED]), "questions.toml": QUESTIONS + 'questions = "q.json"\n'},
-        ("data", "check", "f"),
-    ),
-    "questions in a table": (
-        {
-            "q.csv": "id,question,answers\na,Who?,Ann\n",
-            "questions.toml": QUESTIONS + 'questions = "q.csv"\n',
-        },
-        ("data", "check", "f"),
-    ),
-    "questions TOML": (
-        {"questions.toml": QUESTIONS, "questions.jsonl": json.dumps(ASKED) + "\n"},
         ("data", "check", "f"),
     ),
     "steps on screens": (
@@ -188,15 +159,3 @@ def test_a_pipe_that_gives_nothing_or_too_much_is_told(
     with pytest.raises(UserError, match=f"--config: it is a pipe that ({why})"):
         read_toml(str(folder / "pipe"), "--config")
     thread.join()
-
-
-@pytest.mark.parametrize("text", [b"limit = 1\n", b"limit = 1\nseed = [1]\n"])
-def test_options_of_several_runs_may_come_out_of_a_pipe(folder: Path, text: bytes) -> None:
-    fed(folder / "pipe", text)
-    found = call(*ORACLE, "-m", "random", "--config", str(folder / "pipe"))
-    assert found.code == 0, found.err
-    assert re.findall(r"^(\w+(?: runs)?) +\d+ ", found.out, re.MULTILINE) == [
-        "oracle",
-        "random",
-        "all runs",
-    ]

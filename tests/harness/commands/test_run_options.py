@@ -49,11 +49,6 @@ def test_a_run_has_a_folder_that_is_named_after_its_settings(place: Path) -> Non
     assert all(name.startswith("lexical-sample-") for name in names)
 
 
-def test_names_with_a_colon_name_files_as_any_others(place: Path) -> None:
-    assert call("--model", "lexical", *ONE_TASK, "--out", "vllm:Qwen/run").code == 0
-    assert (place / "vllm:Qwen" / "run" / "summary.json").exists()
-
-
 def test_more_than_a_hundred_calls_that_cost_money_need_a_word(place: Path) -> None:
     (place / "prices.toml").write_text(PRICES)
     with WireServer(replying()) as server:
@@ -93,12 +88,6 @@ def test_saying_no_to_the_estimate_asks_nothing(
         assert (called.code, server.count) == (1, 0)
     assert called.err.splitlines()[-1] == "not started"
     assert not (place / "a").exists()
-
-
-def test_calls_to_one_s_own_server_are_not_confirmed(place: Path) -> None:
-    with WireServer(replying()) as server:
-        assert call(*at(server, *DEV, *TEXT_ONLY, "--out", "a")).code == 0
-        assert server.count == 2 * 74
 
 
 def test_options_come_from_a_file_and_the_command_line_wins(place: Path) -> None:
@@ -154,14 +143,6 @@ def test_a_refused_parameter_that_the_user_gave_ends_the_run(place: Path) -> Non
         called = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--temperature", "0.5", "--out", "a"))
     assert called.code == 2
     assert called.err.splitlines()[-1].endswith("leave out what you asked for: temperature")
-
-
-def test_an_option_that_another_one_idles_is_refused() -> None:
-    line = ("--model", "lexical", *ONE_TASK)
-    tokens = ("--protocol-option", "choice_tokens=50")
-    capped = call(*line, *tokens)
-    assert (capped.code, "without form=bnid" in capped.complaint) == (2, True)
-    assert call(*line, *tokens, "--protocol-option", "form=bnid", "--out", "a").code == 0
 
 
 def test_pictures_that_show_the_answer_are_flagged_wherever_the_numbers_stand() -> None:

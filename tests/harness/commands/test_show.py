@@ -6,8 +6,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from tests.harness.commands.tool import (
     DEV,
     ONE_TASK,
@@ -103,14 +101,6 @@ def test_steps_of_a_run_are_named_and_listed_in_the_same_way(place: Path) -> Non
     assert f"(listed as {listed['letter']}: {listed['text']})" in shown
 
 
-@pytest.mark.parametrize("name", ["TASK:0", "TASK:99", "TASK:x", "nobody:1", ":"])
-def test_a_number_that_no_step_has_is_one_line(place: Path, name: str) -> None:
-    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
-    refused = call("show", name.replace("TASK", steps("a")[0]["task_id"]), *DEV)
-    assert refused.code == 2
-    assert "no step" in refused.complaint
-
-
 def test_data_list_prints_every_step_once_with_its_action(place: Path) -> None:
     assert call("--model", "oracle", *DEV, "--limit", "2", "--out", "a").code == 0
     records = steps("a")
@@ -133,15 +123,6 @@ def test_an_invalid_step_says_why_nobody_is_asked() -> None:
     shown = call("show", invalid["step_id"], *DEV)
     assert shown.code == 0
     assert shown.out.splitlines()[-1].startswith(f"invalid: {invalid['invalid']}")
-
-
-@pytest.mark.parametrize(
-    "option", [("--seed", "3"), ("--protocol-option", "none=first"), ("--history", "none")]
-)
-def test_settings_of_a_run_change_what_is_shown(option: tuple[str, str]) -> None:
-    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
-    step = steps("a")[-1]["step_id"]
-    assert call("show", step, *DEV).out != call("show", step, *DEV, *option).out
 
 
 def test_settings_that_change_nothing_that_is_shown_are_no_options_of_show() -> None:

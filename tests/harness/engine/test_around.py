@@ -14,7 +14,6 @@ from rich.console import Console
 from adapters.contract import Fatal, Fault, PictureSource, Request
 from adapters.conversation import Reply, Usage
 from harness.engine import (
-    EnginePolicy,
     Outcome,
     Pricing,
     Stopped,
@@ -22,7 +21,7 @@ from harness.engine import (
 )
 from harness.pictures import built_in_picture
 from harness.runs import CallRecord
-from harness.session.progress import Counters, Progress, status_line
+from harness.session.progress import Progress
 from parsers.records import Prediction, Status
 from tests.harness.engine.support import BatchModel, Log, Model, echo, engine, two_rounds
 
@@ -211,13 +210,3 @@ def test_on_a_terminal_the_same_is_shown_live() -> None:
     assert "8/20 steps" in shown
     assert "step success 50.0 %" in shown
     assert "temperature is not sent" in shown
-
-
-def test_a_run_that_has_not_begun_promises_nothing() -> None:
-    assert status_line(Counters(), 20, 0, 0.0, "signs") == "0/20 signs"
-
-
-def test_policies_have_sane_defaults() -> None:
-    policy = EnginePolicy()
-    assert policy.max_cost is None
-    assert policy.retry.attempts > 1

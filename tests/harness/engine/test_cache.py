@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import sqlite3
 import subprocess
 import sys
@@ -21,7 +20,6 @@ from adapters.contract import (
     Request,
 )
 from adapters.conversation import Conversation, Finish, Message, Picture, Reply, Text, Usage, user
-from adapters.embedding import EmbedderInfo, Vector, single_precision
 from harness.engine import (
     Engine,
     Job,
@@ -29,7 +27,6 @@ from harness.engine import (
     model_key,
     request_key,
 )
-from harness.engine.acts_and_embeds import VectorCache, text_key
 from harness.engine.cache import ReplyCache
 from tests.harness.engine.support import Log, Model, echo, engine, rounds, say
 
@@ -171,21 +168,6 @@ def test_an_entry_under_another_key_is_not_believed(tmp_path: Path) -> None:
     assert look(tmp_path / "c", ["l"], Warnings()) == [None]
 
 
-def test_an_entry_of_another_form_is_one_warning_and_no_reply(tmp_path: Path) -> None:
-    fill(tmp_path / "c", {"k": FULL})
-    data = b'{"text": 5}'
-    database = sqlite3.connect(tmp_path / "c")
-    with database:
-        database.execute(
-            "update replies set reply = ?, checksum = ?",
-            (data, hashlib.sha256(b"k\n" + data).digest()),
-        )
-    database.close()
-    warnings = Warnings()
-    assert look(tmp_path / "c", ["k", "k"], warnings) == [None, None]
-    assert len(warnings) == 1
-
-
 def test_a_place_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     warnings = Warnings()
@@ -200,13 +182,6 @@ def test_the_oldest_replies_go_when_there_are_too_many(tmp_path: Path) -> None:
     kept = [number for number, reply in enumerate(found) if reply]
     assert kept == list(range(8))[-len(kept) :]
     assert 0 < len(kept) < 7
-
-
-def test_a_tenth_of_the_room_is_free_when_the_oldest_replies_have_gone(tmp_path: Path) -> None:
-    names = [str(number) for number in range(30)]
-    fill(tmp_path / "c", {n: replace(FULL, text="x" * 100_000) for n in names}, max_bytes=2_000_000)
-    kept = [reply for reply in look(tmp_path / "c", names, Warnings()) if reply]
-    assert 1_500_000 < 100_000 * len(kept) <= 1_800_000
 
 
 def test_several_processes_share_one_cache(tmp_path: Path) -> None:
@@ -261,50 +236,3 @@ def test_a_hit_asks_no_model_and_decodes_no_picture(tmp_path: Path) -> None:
     assert [r.from_cache for r in first.records + second.records] == [False, False, True, True]
     assert [r.reply for r in first.records] == [r.reply for r in second.records]
     assert [r.cost for r in second.records] == [0.0, 0.0]
-
-
-EMBEDDER = EmbedderInfo("openai:e", "e", "openai", settings={"dimensions": 2})
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"info": replace(EMBEDDER, model="f")},
-        {"info": replace(EMBEDDER, provider="azure")},
-        {"info": replace(EMBEDDER, revision="r")},
-        {"info": replace(EMBEDDER, endpoint="http://localhost")},
-        {"info": replace(EMBEDDER, settings={"dimensions": 3})},
-        {"text": "a "},
-    ],
-)
-def test_everything_that_changes_a_vector_is_in_its_key(other: dict[str, Any]) -> None:
-    plain: dict[str, Any] = {"info": EMBEDDER, "text": "a"}
-    assert text_key(**{**plain, **other}) != text_key(**plain)
-
-
-def test_how_texts_are_sent_is_not_in_the_key_of_their_vectors() -> None:
-    same = replace(EMBEDDER, name="other", texts_per_call=3, concurrency=1, billed=True)
-    assert text_key(same, "a") == text_key(EMBEDDER, "a")
-
-
-def test_a_vector_comes_back_as_it_was_and_a_damaged_one_not_at_all(tmp_path: Path) -> None:
-    vector = single_precision((0.1, -1e-30, 3.0))
-
-    async def use_vectors(put: bool) -> Vector | None:
-        cache = VectorCache(tmp_path / "v", warnings)
-        if put:
-            cache.put("k", vector)
-        found = await cache.get("k")
-        await cache.close()
-        return found
-
-    warnings = Warnings()
-    assert [asyncio.run(use_vectors(put)) for put in (True, False)] == [vector, vector]
-    assert warnings == []
-    with sqlite3.connect(tmp_path / "v") as database:
-        database.execute("update vectors set vector = x'0000c07f'")
-    database.close()
-    assert asyncio.run(use_vectors(False)) is None
-    assert [line[: len("continuing without the vector cache")] for line in warnings] == [
-        "continuing without the vector cache"
-    ]

@@ -117,13 +117,6 @@ def test_what_a_reply_from_the_cache_would_have_cost_is_on_record(tmp_path: Path
     assert [call.work for call in first.records] == [call.work for call in second.records]
 
 
-def test_a_filtered_first_reply_is_paid_for_as_well() -> None:
-    finishes = iter([Finish.CONTENT_FILTER, Finish.STOP])
-    model = Model(lambda request: Reply("", next(finishes), Usage(10)))
-    (outcome,) = run(engine(model, pricing=PRICING), [Job("a", rounds("only"))])
-    assert outcome.cost == pytest.approx(0.2)
-
-
 def test_a_call_that_is_broken_off_counts_at_its_most() -> None:
     async def never(request: Request) -> Reply:
         asked.set()

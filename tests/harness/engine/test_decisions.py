@@ -151,8 +151,6 @@ def test_failures_that_may_have_been_billed_are_not_free() -> None:
 @given(st.floats(0.001, 1e12))
 def test_no_wait_holds_all_calls_for_longer_than_the_patience(retry_after: float) -> None:
     limiter = RateLimit(8, longest_hold_s=300.0)
-    held_s = limiter.failed(limiter.sent(), "rate_limit", retry_after, now=50.0)
-    assert held_s == min(retry_after, 300.0)
+    limiter.failed(limiter.sent(), "rate_limit", retry_after, now=50.0)
     assert limiter.resumes_at <= 350.0
     assert limiter.admits(0, 350.0)
-    assert limiter.failed(limiter.sent(), "server", retry_after, now=50.0) == 0.0

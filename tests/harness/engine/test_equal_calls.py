@@ -13,7 +13,6 @@ from adapters.contract import Fault, Request, unless_sampled
 from adapters.conversation import Finish, Reply
 from harness.dialogue import Act, Ask, Asks, Dialogue, Embed
 from harness.engine import Engine, Job, Outcome, ReplayMismatch
-from harness.engine.acts_and_embeds import VectorCache
 from harness.engine.cache import ReplyCache
 from parsers.records import Prediction, Status
 from tests.harness.engine.roles import Room, Texts, lanes, opens, priced
@@ -110,19 +109,14 @@ def test_shared_vectors_are_computed_once() -> None:
     assert (len(texts.asked), len(log.records)) == (1, 1)
 
 
-Caches = tuple[ReplyCache, VectorCache]
-
-
 def with_caches(
-    folder: Path, drive: Callable[[ReplyCache, VectorCache], Engine], jobs: Iterable[Job]
+    folder: Path, drive: Callable[[ReplyCache], Engine], jobs: Iterable[Job]
 ) -> list[Outcome]:
     async def main() -> list[Outcome]:
         outcomes: list[Outcome] = []
         replies = ReplyCache(folder / "r.sqlite", pytest.fail)
-        vectors = VectorCache(folder / "v.sqlite", pytest.fail)
-        await drive(replies, vectors).run(jobs, outcomes.append)
+        await drive(replies).run(jobs, outcomes.append)
         await replies.close()
-        await vectors.close()
         return sorted(outcomes, key=lambda outcome: outcome.unit_id)
 
     return asyncio.run(main())
@@ -135,7 +129,7 @@ def test_two_equal_calls_at_the_same_time_are_one_with_the_cache(tmp_path: Path)
     model, log = Model(), Log()
     jobs = [asking(f"s{n}", SAME) for n in range(5)]
     outcomes = with_caches(
-        tmp_path, lambda r, v: engine(model, log, pricing=priced(0.5), cache=r), jobs
+        tmp_path, lambda r: engine(model, log, pricing=priced(0.5), cache=r), jobs
     )
     assert len(model.asked) == 1
     asked, *cached = log.records
@@ -152,14 +146,14 @@ def test_when_the_first_of_two_equal_calls_fails_the_second_asks_itself(tmp_path
 
     model = Model(answer)
     jobs = [asking("a", SAME), asking("b", SAME)]
-    first, second = with_caches(tmp_path, lambda r, v: engine(model, cache=r), jobs)
+    first, second = with_caches(tmp_path, lambda r: engine(model, cache=r), jobs)
     assert (first.settled, second.settled) == (False, True)
 
 
 def test_a_reply_that_is_not_kept_is_asked_for_by_each(tmp_path: Path) -> None:
     model = Model(lambda request: Reply("cut o", Finish.LENGTH))
     jobs = [asking(f"s{n}", SAME) for n in range(3)]
-    assert len(with_caches(tmp_path, lambda r, v: engine(model, cache=r), jobs)) == 3
+    assert len(with_caches(tmp_path, lambda r: engine(model, cache=r), jobs)) == 3
     assert len(model.asked) == 3
 
 
@@ -167,7 +161,7 @@ def test_with_one_slot_equal_calls_wait_for_nobody_who_waits_for_them(tmp_path: 
     # `b` holds the only slot when it comes to wait for the call of `a`, which needs one.
     model = Model(concurrency=1)
     first = [asking(f"s{n}", Ask(say(f"{n}"), "one"), SAME) for n in range(8)]
-    assert len(with_caches(tmp_path, lambda r, v: engine(model, cache=r), first)) == 8
+    assert len(with_caches(tmp_path, lambda r: engine(model, cache=r), first)) == 8
     assert [place for _, place in model.order].count("same") == 1
 
 
@@ -178,8 +172,8 @@ def test_vectors_are_found_by_text_whatever_they_were_sent_with(tmp_path: Path) 
         asking("b", Embed(("x", "yy"), "one")),
     ]
 
-    def drive(replies: ReplyCache, vectors: VectorCache) -> Engine:
-        return engine(Model(), log, roles=lanes(Model(), texts), vectors=vectors)
+    def drive(replies: ReplyCache) -> Engine:
+        return engine(Model(), log, roles=lanes(Model(), texts))
 
     first, second = with_caches(tmp_path, drive, jobs)
     assert texts.asked == [("x", "yy"), ("zzz",)]
@@ -193,7 +187,7 @@ def test_a_new_trial_is_not_served_what_an_earlier_one_was_told(tmp_path: Path) 
     turns = SAME, Act({"name": "x"}, "act")
     log, model = Log(), Model()
 
-    def drive(replies: ReplyCache, vectors: VectorCache) -> Engine:
+    def drive(replies: ReplyCache) -> Engine:
         return engine(model, log, cache=replies)
 
     def job(**more: Any) -> Job:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.contract import Fatal, Fault, Generation, Request
+from adapters.contract import Fault, Request
 from adapters.conversation import Reply
 from adapters.embedding import Embedded
 from harness.dialogue import Act, Ask, Asks, Call, Dialogue, Embed, Observation
@@ -73,11 +73,6 @@ def test_every_role_is_answered_by_its_own_model_and_costs_are_told_apart() -> N
     costs = {role: spent.cost for role, spent in outcome.roles.items()}
     assert costs == pytest.approx({"": 1.0, "planner": 0.25, "embedding": 0.002})
     assert outcome.calls == tuple(f"a/0/{place}" for place in PLACES)
-
-
-def test_a_dialogue_with_one_model_tells_nothing_by_role() -> None:
-    (outcome,) = run(engine(Model()), [Job("a", yielding(Ask(say("?"), "only")))])
-    assert (outcome.roles, outcome.trial) == ({}, 0)
 
 
 def test_calls_of_all_kinds_may_be_made_at_the_same_time() -> None:
@@ -206,15 +201,6 @@ def test_texts_are_sent_as_the_embedder_takes_them_and_each_once() -> None:
     assert record.reply.usage is not None and record.reply.usage.input == 3
 
 
-def test_no_text_is_no_call() -> None:
-    texts, log = Texts(), Log()
-    (outcome,) = run(
-        engine(Model(), log, roles=lanes(Model(), texts)),
-        [Job("a", yielding(Embed((), "texts")))],
-    )
-    assert (outcome.settled, texts.asked, log.records[0].cost) == (True, [], 0.0)
-
-
 def test_no_slot_is_held_during_an_act() -> None:
     # Each of two dialogues asks, acts for ten seconds, and asks again, with one slot for both.
     def asking_and_acting(name: str) -> Job:
@@ -275,29 +261,6 @@ def test_money_that_another_role_frees_is_used() -> None:
 
     assert len(virtually(go())) == 1
     assert driver.spent == pytest.approx(0.2)
-
-
-def test_a_cost_limit_needs_the_prices_of_every_billed_role() -> None:
-    price = Pricing(lambda usage: 0.1, lambda request: 0.1)
-    policy = EnginePolicy(max_cost=1.0)
-    free = {"embedding": Lane(Texts())}
-    engine(Model(), pricing=price, policy=policy, roles=free)
-    billed = {"embedding": Lane(Texts(billed=True))}
-    with pytest.raises(Fatal, match="prices, and none are known for texts"):
-        engine(Model(), pricing=price, policy=policy, roles=billed)
-
-
-def test_every_role_is_asked_before_the_first_step() -> None:
-    planner, texts, roles = Model(), Texts(), ["planner", "embedding"]
-    asyncio.run(engine(Model(), roles=lanes(planner, texts)).preflight_roles(roles))
-    assert len(planner.asked) == len(texts.asked) == 1
-
-    def refuse(request: Request) -> Reply:
-        raise Fault("connection", "refused")
-
-    driver = engine(Model(), roles={"planner": Lane(Model(refuse), Generation())})
-    with pytest.raises(Fatal, match="the model of role 'planner' does not answer: connection"):
-        asyncio.run(driver.preflight_roles(["planner"]))
 
 
 def any_turn(chance: random.Random, number: int) -> Asks:

@@ -14,7 +14,6 @@ from adapters.contract import Generation, Request
 from adapters.conversation import Reply
 from harness.dialogue import Ask
 from harness.engine import Engine, ProtocolError
-from harness.engine.acts_and_embeds import VectorCache
 from harness.engine.cache import ReplyCache
 from tests.harness.engine.support import Log, engine, run, say
 from tests.harness.engine.test_equal_calls import Model, asking, with_caches
@@ -28,9 +27,7 @@ def numbered() -> Callable[[Request], Reply]:
     return lambda request: Reply(f"reply {next(numbers)}", model="m")
 
 
-def asked(
-    model: Model, replies: ReplyCache, vectors: VectorCache, log: Log | None = None
-) -> Engine:
+def asked(model: Model, replies: ReplyCache, log: Log | None = None) -> Engine:
     return engine(model, log, cache=replies)
 
 
@@ -59,13 +56,6 @@ def test_equal_asks_of_two_units_are_merged_only_where_decoding_is_greedy(tmp_pa
         folder.mkdir()
         with_caches(folder, partial(asked, model), jobs)
         assert len(model.asked) == made
-
-
-def test_equal_asks_at_different_places_of_a_dialogue_are_all_made(tmp_path: Path) -> None:
-    model = Model(numbered())
-    jobs = [asking("a", tuple(replace(JUDGE, place=f"vote-{number}") for number in range(5)))]
-    with_caches(tmp_path, partial(asked, model), jobs)
-    assert len(model.asked) == 5
 
 
 def test_asks_of_a_model_that_may_sample_by_itself_are_not_merged(tmp_path: Path) -> None:

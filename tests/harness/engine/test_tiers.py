@@ -1,4 +1,4 @@
-"""Calls on a tier that has no capacity: waited for, given up, or sent on another one.
+"""Calls on a tier that has no capacity: waited for, or given up.
 
 The clock of the loop jumps from timer to timer, so that hours pass in no time.
 """
@@ -17,26 +17,17 @@ from harness.engine import (
     Engine,
     EnginePolicy,
     Job,
-    Observer,
     Outcome,
     Pricing,
     RetryPolicy,
     Stopped,
     TooManyFailures,
 )
-from harness.engine.limits import RateLimit, TierChoice
+from harness.engine.limits import RateLimit
 from tests.harness.engine.support import Log, Model, echo, engine, rounds, two_rounds
 from tests.harness.engine.virtual import hold, virtually
 
 FLEX = RetryPolicy(attempts=40, patience_s=3600.0)
-
-
-class Notices(Observer):
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    def notice(self, text: str) -> None:
-        self.told.append(text)
 
 
 def full(request: Request) -> Fault:
@@ -58,11 +49,8 @@ def capacity(
     return answer
 
 
-def driver(
-    model: Model, *tiers: Tier, log: Log | None = None, observer: Observer | None = None
-) -> Engine:
-    policy = EnginePolicy(retry=FLEX, tiers=tiers)
-    return engine(model, log or Log(), policy=policy, observer=observer)
+def driver(model: Model, tier: Tier, log: Log | None = None) -> Engine:
+    return engine(model, log or Log(), policy=EnginePolicy(retry=FLEX, tier=tier))
 
 
 def one(step: str) -> Job:
@@ -118,73 +106,6 @@ def test_no_capacity_halves_the_calls_in_flight() -> None:
     assert limit.admits(0, now=1.0)
 
 
-def test_calls_fall_back_after_the_patience_and_come_back_when_there_is_room() -> None:
-    asked: list[tuple[float, str]] = []
-    room = [False]
-
-    def slow(request: Request) -> Reply:
-        return capacity(lambda now: room[0] or now > 8000, asked)(request)
-
-    async def answered(request: Request) -> Reply:
-        reply = slow(request)
-        await asyncio.sleep(60)
-        return reply
-
-    model, log, notices = Model(answered, concurrency=2), Log(), Notices()
-    jobs = [one(f"s{n:03}") for n in range(400)]
-    outcomes = hold(driver(model, "flex", "default", log=log, observer=notices), jobs)
-    assert all(outcome.settled for outcome in outcomes)
-    first_default = next(now for now, tier in asked if tier == "default")
-    assert 900 < first_default <= 3600 + 60
-    # Before that nothing was sent on default; afterwards flex is tried once in a while only.
-    between = [tier for now, tier in asked if first_default < now < 8000]
-    assert Counter(between)["flex"] <= 2 * (8000 - first_default) / TierChoice.PAUSE_S + 2
-    assert Counter(between)["default"] > 20
-    # With room again, all calls are on flex again after one pause.
-    late = [tier for now, tier in asked if now > 8000 + TierChoice.PAUSE_S + 60]
-    assert set(late) == {"flex"}
-    served = Counter(record.reply.tier for record in log.records)
-    assert served == Counter(tier for outcome in outcomes for tier in outcome.tiers)
-    assert any("calls are sent on default" in line for line in notices.told)
-    assert len(notices.told) <= 3
-
-
-def test_a_call_that_fell_back_counts_all_of_its_tries() -> None:
-    asked: list[tuple[float, str]] = []
-    log = Log()
-    model = Model(capacity(lambda now: False, asked))
-    [outcome] = hold(driver(model, "flex", "default", log=log), [one("a")])
-    assert outcome.settled
-    assert [tier for _, tier in asked] == ["flex"] * 40 + ["default"]
-    assert log.records[0].attempts == 41
-
-
-def test_a_call_moves_to_another_tier_once() -> None:
-    def nowhere(request: Request) -> Reply:
-        raise full(request)
-
-    [outcome] = hold(driver(Model(nowhere), "flex", "default"), [one("a")])
-    assert not outcome.settled
-    assert "unavailable after 40 tries" in str(outcome.error)
-
-
-def test_a_call_has_all_of_its_patience_again_on_another_tier() -> None:
-    # Ten minutes of patience: flex never has room, and default only after five minutes.
-    moved: list[float] = []
-
-    def late(request: Request) -> Reply:
-        now = asyncio.get_running_loop().time()
-        if request.tier == "default":
-            moved.append(now)
-            if now > moved[0] + 300:
-                return echo(request)
-        raise full(request)
-
-    policy = EnginePolicy(retry=RetryPolicy(attempts=99, patience_s=600), tiers=("flex", "default"))
-    [outcome] = hold(engine(Model(late), Log(), policy=policy), [one("a")])
-    assert outcome.settled and len(moved) > 1
-
-
 def test_the_first_call_waits_for_capacity_and_tells_a_wrong_address_soon() -> None:
     asked: list[tuple[float, str]] = []
     model = Model(capacity(lambda now: now > 900, asked))
@@ -210,7 +131,7 @@ def test_calls_without_capacity_cost_nothing() -> None:
     asked: list[tuple[float, str]] = []
     model = Model(capacity(lambda now: now > 300, asked))
     pricing = Pricing(lambda reply: 0.1, lambda request: 1.0)
-    policy = EnginePolicy(retry=FLEX, tiers=("flex",), max_cost=1.05)
+    policy = EnginePolicy(retry=FLEX, tier="flex", max_cost=1.05)
     run = engine(model, Log(), policy=policy, pricing=pricing)
     outcomes: list[Outcome] = hold(run, [one("a")])
     assert outcomes[0].settled

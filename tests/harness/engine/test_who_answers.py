@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,8 @@ import pytest
 
 from adapters.contract import unless_sampled
 from adapters.conversation import Reply
-from adapters.embedding import Embedded
 from harness.dialogue import Ask, Embed
 from harness.engine import Engine, Job, Lane, Outcome
-from harness.engine.acts_and_embeds import VectorCache
 from harness.engine.cache import ReplyCache
 from harness.pictures import PictureStore
 from harness.runs import RunDirectory, open_run
@@ -40,20 +37,6 @@ class Served(Model):
         return self.facts
 
 
-class ServedTexts(Texts):
-    """An embedder behind such a server."""
-
-    def __init__(self, name: str = "v-1", facts: Mapping[str, str] = FACTS) -> None:
-        super().__init__()
-        self.facts, self.named = facts, name
-
-    async def embed(self, texts: Any) -> Embedded:
-        return replace(await super().embed(texts), model=self.named)
-
-    async def listed(self) -> Mapping[str, str]:
-        return self.facts
-
-
 def held(
     folder: Path,
     model: Model,
@@ -68,8 +51,7 @@ def held(
 
     async def main() -> None:
         replies = ReplyCache(folder / "r.sqlite", pytest.fail, run=run)
-        vectors = VectorCache(folder / "v.sqlite", pytest.fail)
-        driver: Engine = engine(model, log, cache=replies, vectors=vectors, roles=roles, **more)
+        driver: Engine = engine(model, log, cache=replies, roles=roles, **more)
         if preflight:
             await driver.preflight(None)
             await driver.preflight_roles(roles or ())
@@ -77,7 +59,6 @@ def held(
         outcomes: list[Outcome] = []
         await driver.run(jobs, outcomes.append)
         await replies.close()
-        await vectors.close()
         assert len(outcomes) == len(jobs)
 
     log = Log()
@@ -136,23 +117,16 @@ def test_nothing_is_reused_before_a_reply_has_said_who_answers(tmp_path: Path) -
     assert nameless == [False]
 
 
-def test_the_same_holds_for_the_models_of_roles_and_for_vectors(tmp_path: Path) -> None:
-    turns = Ask(say("plan"), "plan", role="planner"), Embed(("x", "yy"), "texts")
-    jobs = [asking("a", *turns)]
+def test_the_same_holds_for_the_models_of_roles(tmp_path: Path) -> None:
+    jobs = [asking("a", Ask(say("plan"), "plan", role="planner"))]
 
-    def found(planner: Served, texts: ServedTexts, **more: Any) -> list[bool]:
-        roles = lanes(planner, texts)
-        return held(tmp_path, Served(), jobs, roles=roles, **more)
+    def found(planner: Served, **more: Any) -> list[bool]:
+        return held(tmp_path, Served(), jobs, roles=lanes(planner, Texts()), **more)
 
-    assert found(Served(), ServedTexts()) == [False, False]
-    assert found(Served(), ServedTexts()) == [False, False]
-    assert found(Served("w-2"), ServedTexts(), reuse=True) == [False, True]
-    assert found(Served(), ServedTexts("v-2"), reuse=True) == [True, False]
-    assert found(Served(), ServedTexts(facts={"id": "m", "root": "/v/2"}), reuse=True) == [
-        True,
-        False,
-    ]
-    assert found(Served(), ServedTexts(), reuse=True) == [True, True]
+    assert found(Served()) == [False]
+    assert found(Served()) == [False]
+    assert found(Served("w-2"), reuse=True) == [False]
+    assert found(Served(), reuse=True) == [True]
 
 
 def test_equal_calls_of_one_run_are_one_also_in_another_session_and_without_a_cache(
@@ -161,7 +135,7 @@ def test_equal_calls_of_one_run_are_one_also_in_another_session_and_without_a_ca
     turns = Ask(say("?"), "same"), Embed(("x", "yy"), "texts")
     asked = []
     for number in range(2):
-        model, texts = Served(), ServedTexts()
+        model, texts = Served(), Texts()
         jobs = [asking(f"s{number}{each}", *turns) for each in "ab"]
         with RunDirectory.start(tmp_path / "run", SETUP) as run:
             driver = Engine(Lane(model), PictureStore(), run, roles=lanes(Served(), texts))

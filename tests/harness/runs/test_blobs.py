@@ -13,7 +13,6 @@ import pytest
 from adapters.conversation import Reply, Usage
 from adapters.embedding import Embedded, Vector, to_bytes
 from harness.dialogue import Observation
-from harness.redo.repair import repair
 from harness.runs import (
     ActRecord,
     Blobs,
@@ -159,9 +158,7 @@ def test_merged_shards_keep_their_blobs(tmp_path: Path) -> None:
     assert run.blobs.get(digest_of(b"png")) == b"png"
 
 
-def test_shared_calls_are_found_again_and_a_damaged_one_costs_only_those_who_used_it(
-    tmp_path: Path,
-) -> None:
+def test_shared_calls_are_found_again(tmp_path: Path) -> None:
     one = replace(call("shared/c1", "why"), asked_by="a")
     two = replace(call("shared/c1", "who"), asked_by="a")
     path = write(
@@ -175,11 +172,3 @@ def test_shared_calls_are_found_again_and_a_damaged_one_costs_only_those_who_use
     )
     with RunDirectory.start(path, SETUP) as run:
         assert (dict(run.shared), dict(run.recorded)) == ({one.id: one, two.id: two}, {})
-        assert not run.lost
-    first, rest = (path / "calls.jsonl").read_bytes().split(b"\n", 1)
-    (path / "calls.jsonl").write_bytes(first.replace(b"why", b"w y") + b"\n" + rest)
-    assert repair(path, SETUP) == "1 damaged line set aside, 1 step to be asked again"
-    with RunDirectory.start(path, SETUP) as run:
-        assert dict(run.shared) == {two.id: two}
-        assert run.settled == {("b", 0), ("c", 0)}
-        assert not run.lost

@@ -104,22 +104,6 @@ def test_the_calls_of_a_step_are_found(tmp_path: Path) -> None:
     assert run.calls_of("none") == []
 
 
-def test_the_steps_of_a_run_are_a_frame(tmp_path: Path) -> None:
-    run = open_run(write(tmp_path / "r", (), [step("b", settled=False), step("a"), step("b")]))
-    frame = run.steps()
-    assert frame["step_id"].tolist() == ["a", "b"]
-    assert frame["success"].tolist() == [True, True]
-    assert run.steps(texts=True)["task"].tolist() == ["Buy it.", "Buy it."]
-
-
-def test_a_run_without_steps_can_be_finished(tmp_path: Path) -> None:
-    path = write(tmp_path / "r")
-    with RunDirectory.start(path, SETUP) as run:
-        run.finish({}, complete=False)
-    assert open_run(path).records() == []
-    assert not open_run(path).complete
-
-
 def test_pictures_and_pages_are_checked_against_the_run(tmp_path: Path) -> None:
     data = {"a": StepData("<p>page</p>", b"png"), "b": StepData("<p>new</p>", None)}
     digests: dict[str, Any] = {

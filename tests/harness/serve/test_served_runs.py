@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-import harness
 from harness.runs import open_run
 from harness.serve.server import SHARED
 from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, call, calls, start, summary
@@ -79,18 +78,6 @@ def test_a_server_is_started_for_what_is_left_and_a_run_is_the_same_at_another_p
     assert starts("a") == 2
 
 
-def test_kept_replies_are_found_whatever_the_port() -> None:
-    assert call(*line("a")).code == 0
-    # The first call alone is made, which says who answers now.
-    second = call(*line("b", "--cache", command=f"{OWN} --die-after 2"))
-    assert second.code == 0
-    assert all(record["attempts"] == 0 for record in calls("b"))
-    # The same model name at OpenAI's own address is somebody else.
-    name = Path(call(*FIXED, "--with-server", OWN, "--dry-run").err.split("run:")[1].split()[0])
-    other = call(*FIXED, "--base-url", "http://127.0.0.1:1/v1", "--dry-run")
-    assert name != Path(other.err.split("run:")[1].split()[0])
-
-
 def test_a_server_that_ends_at_once_costs_a_line_and_the_last_of_its_own() -> None:
     ended = call(*line("a", command=f"{OWN} --broken"))
     assert ended.code == 2
@@ -125,25 +112,6 @@ def test_a_dry_run_and_bad_input_start_no_server(place: Path) -> None:
         assert complaint in refused.complaint
     assert not Path("made").exists()
     assert not Path("a").exists()
-
-
-def test_settings_files_and_python_have_it_too(place: Path) -> None:
-    Path("own.toml").write_text(f"model = 'fake-vl'\nwith-server = {json.dumps(OWN)}\n")
-    more = ("--progress", "off", "--no-cache", "--out", "a")
-    assert call("run", "--config", "own.toml", *ONE_TASK, *TEXT_ONLY, *more).code == 0
-    run = harness.evaluate(
-        model="fake-vl",
-        with_server=OWN,
-        benchmark="sample",
-        split="dev",
-        limit=1,
-        image_policy="none",
-        cache=False,
-        progress="off",
-        out="a",
-    )
-    assert run.complete
-    assert starts("a") == 1
 
 
 def stray_of(folder: Path) -> list[int]:

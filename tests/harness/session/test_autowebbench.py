@@ -102,14 +102,6 @@ def test_the_order_in_which_the_released_runner_looks_for_functions_can_be_asked
         assert first.scores is not None and first.scores["awb.step_success"] == right
 
 
-def test_pictures_and_settings_of_steps_are_refused() -> None:
-    for option in (("--image-policy", "full"), ("-k", "5"), ("--protocol", "seeact-choice")):
-        refused = ask("-m", "oracle", "-o", "r", *option)
-        assert refused.code == 2 and "autowebbench" in refused.complaint
-    assert "rows have no pictures" in ask("-m", "oracle", "--image-policy", "full").complaint
-    assert not Path("r").exists()
-
-
 def test_a_prompt_over_the_model_s_context_is_settled_as_too_long() -> None:
     long = prompt("Open the timetable.", page=f"< <a[SD]| Timetable> <p| {'boat ' * 4000}> >")
     write(Path("data"), {"en-ind": [{"source": long, "target": "click('SD')"}, *rows()[1:]]})
@@ -194,40 +186,6 @@ def test_the_floor_is_a_random_click_and_the_ceiling_what_is_right() -> None:
     assert ask("-m", "random", "-o", "none", "--split", "en-ind").code == 0
     summary = json.loads(Path("none/summary.json").read_text("utf-8"))
     assert row(summary, "awb.step_success", "micro")["chance"] == 1
-
-
-def test_what_is_wrong_with_an_answer_is_its_class_and_stands_on_the_page() -> None:
-    evaluated(
-        Answers("click('AB')", "click('ZZZ')", "It is the second link.", "type_string('C', 'Bonn')")
-    )
-    errors = json.loads(call("errors", "r", "--format", "json").out)["rows"]
-    assert {row["title"]: row["rows"] for row in errors if row["rows"]} == {
-        "wrong element": 1,
-        "wrong function": 1,
-        "no answer: parse_error": 1,
-        "wrong argument": 1,
-    }
-    evaluated(Answers("click('ZZZ')", *RIGHT[1:]), "s")
-    assert "element not on the page" in call("errors", "s").out
-    assert call("view", "r", "-o", "page").code == 0
-    page = Path("page/data/step-0.js").read_text("utf-8")
-    assert "<a[SD]| Timetable>" in page.encode().decode("unicode_escape")
-    frame = harness.open_run("r").steps()
-    assert frame["segment"].tolist() == [f"en-ind-segment-{n:03}" for n in (0, 0, 1, 2)]
-    assert frame["answered"].tolist()[0] == 'click(element="AB")'
-
-
-def test_published_rows_stand_beside_runs_on_whole_splits_only(real: dict[str, Run]) -> None:
-    assert ask("-m", "oracle", "-o", "part").code == 0
-    told = json.loads(
-        call("report", "part", real["evade"].path, "--published", "--format", "json").out
-    )["published"]
-    alike = {(row["model"], row["split"]): row for row in told["alike"]["rows"]}
-    assert alike["GPT-4", "zh-ind"]["awb_ref.all"] == 0.367
-    assert alike["GPT-4", "zh-ind"]["alike"] == "evade"
-    assert alike["LLaMA2 70B", "en-ood"]["awb_ref.all"] == 0.089
-    assert not [row for row in told["apart"]["rows"] if row["awb_ref.all"] is not None]
-    assert "Ref. all (inferred)" in call("analyse", "published").out
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import pytest
 
 from harness.benchmarks import benchmark_of
-from harness.benchmarks.scoring import bounds_of
 from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of
@@ -95,43 +93,3 @@ def test_chance_is_the_mean_over_all_choices_that_could_be_clicked(joint: bool) 
         wanted = _over_tasks([(r, fmean(map(pick, clicks[r.unit_id]))) for r in asked])
         headline = found.row(name)
         assert headline is not None and math.isclose(headline.chance or 0.0, wanted)
-
-
-def test_chance_ceiling_and_headline_are_of_the_same_rows() -> None:
-    records, settings = _records(*DEV, "--protocol", "seeact-attributes")
-    asked = [record for record in records if record.invalid is None]
-    refused, open_ = asked[0], asked[10]
-    assert refused.prediction is not None
-    changed = {
-        id(refused): replace(
-            refused, prediction=replace(refused.prediction, status=Status.REFUSAL)
-        ),
-        id(open_): replace(open_, settled=False, scores=None, prediction=None),
-    }
-    mixed = [changed.get(id(record), record) for record in records]
-    kept = [record for record in mixed if id(record) not in set(map(id, changed.values()))]
-
-    def found(rows: Sequence[StepUnit], **rules: Any) -> Any:
-        judged = replace(settings, **rules)
-        whole = results_of(rows, judged, benchmark_of(judged))["", ""]
-        headlines = {name: whole.row(name) for name in ("element", "operation_f1", "success")}
-        chance = {name: one and one.chance for name, one in headlines.items()}
-        ceiling = {name: one and one.ceiling for name, one in headlines.items()}
-        return chance, ceiling, whole.counts.behind[whole.rules.headline][1]
-
-    some = {"exclude_status": ("refusal",)}
-    assert found(mixed, **some) == found(kept)
-    # Counted as failed, rows stay in all three: excluded ones as zero, open ones as the oracle's.
-    chance, ceiling, steps = found(mixed, **some, invalid="fail", unattempted="fail")
-    assert steps == len(records)
-    bounds = bounds_of(benchmark_of(settings), records, settings)
-    assert bounds is not None and bounds.ceiling is not None
-    best = bounds.ceiling
-    wanted = _over_tasks(
-        [
-            (r, 0.0 if r.invalid or r is refused else best[0, "dev", r.unit_id]["element"] or 0.0)
-            for r in records
-        ]
-    )
-    assert math.isclose(ceiling["element"], wanted)
-    assert chance["element"] < found(records)[0]["element"]

@@ -14,12 +14,11 @@ from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.listing import list_step
 from harness.benchmarks.step.options import StepOptions
 from harness.candidates import page_of
-from harness.errors import DataError
 from harness.page import Page
 from harness.pictures import PicturePolicy
-from harness.protocols.contract import Needs, StepProtocol
+from harness.protocols.contract import StepProtocol
 from harness.protocols.seeact import TwoRounds
-from harness.rankers import RANKERS, check_covered
+from harness.rankers import RANKERS
 from harness.records import Row
 from harness.settings import Settings
 from harness.views import StepView
@@ -86,16 +85,6 @@ def test_the_first_of_a_ranker_are_offered_in_its_order() -> None:
     assert question.known is None
 
 
-def test_candidates_that_the_page_does_not_have_are_passed_over_and_others_take_their_place() -> (
-    None
-):
-    row = next(row for row in rows() if row.invalid is None)
-    question = ranked(row, place=0, top_k=5, beside=("no-such-node", row.detail.negatives[7].id))
-    wanted = [row.detail.negatives[7].id, *(c.id for c in row.detail.positives)]
-    assert [choice.id for choice in question.view.choices][: len(wanted)] == wanted
-    assert len(question.view.choices) == 5
-
-
 def test_a_positive_beyond_the_first_makes_a_valid_step_that_is_missed() -> None:
     row = next(row for row in rows() if row.invalid is None)
     inside, outside = ranked(row, place=4, top_k=5), ranked(row, place=5, top_k=5)
@@ -105,29 +94,6 @@ def test_a_positive_beyond_the_first_makes_a_valid_step_that_is_missed() -> None
     assert outside.unit.detail.gold.shown is None
     detail = outside.unit.detail
     assert not any(detail.accepts(choice) for choice in detail.choices)
-
-
-class Describing(TwoRounds):
-    """A protocol that reads what elements say of themselves, and no texts."""
-
-    needs = Needs(texts=False, descriptions=True, scene=False)
-
-
-def test_descriptions_are_there_for_protocols_that_need_them_and_texts_only_where_read() -> None:
-    row = next(row for row in rows() if row.invalid is None)
-    protocol = Describing()
-    question = prepared(row, protocol, candidates="all")
-    page = page_of(row)
-    for choice in question.view.choices:
-        facts = page.role_of(choice.id)
-        assert choice.text == ""
-        assert choice.description is not None
-        assert choice.description.labels == facts.labels
-        assert choice.description.text == " ".join(page.text_of(choice.id).split()[:50])
-    recorded = question.unit.detail.choices[-1].description
-    assert recorded is not None and question.view.choices[-1].description is not None
-    assert recorded.text == question.view.choices[-1].description.text
-    assert prepared(row).view.choices[0].description is None
 
 
 @pytest.fixture
@@ -181,13 +147,3 @@ def test_a_run_is_bound_to_the_ranks_and_not_to_where_they_lie() -> None:
     others = call(*["others" if part == "third-place" else part for part in line])
     assert others.code == 2
     assert "ranker_sha256" in others.err
-
-
-def test_steps_without_ranks_are_listed_before_anything_is_asked() -> None:
-    ids = [f"task_{number}" for number in range(14)]
-    check_covered(Fixed(), ids)
-    with pytest.raises(DataError) as caught:
-        check_covered(Fixed(lost=tuple(ids[:12])), ids)
-    said = str(caught.value)
-    some = ", ".join(ids[:10])
-    assert f"fixed has no ranks for 12 of 14 selected steps: {some} and 2 more" in said

@@ -6,7 +6,6 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,20 +13,11 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import StepDataset, open_steps
-from harness.benchmarks.shows import Shows
-from harness.benchmarks.step.history import FinishedTurns
-from harness.benchmarks.step.listing import list_step, offered
-from harness.benchmarks.step.options import StepOptions
-from harness.pictures import PicturePolicy
-from harness.protocols import open_protocol
-from harness.rankers import open_ranks
 from harness.records import Row
 from harness.runs import Run, open_run
 from harness.runs.steps import turn_of
-from harness.settings import Settings
 from tests.harness.benchmarks._conversations import SITE, turns_of, written
-from tests.harness.commands.tool import ONE_TASK, benchmark_options, call, calls, summary
-from tests.harness.session.test_secrecy import sent_about, swapped
+from tests.harness.commands.tool import benchmark_options, call, calls, summary
 from tests.programs import Program
 from tests.servers import Answer, Ask, WireServer
 
@@ -79,14 +69,6 @@ def test_the_oracle_is_always_right_and_a_run_is_scored_from_its_record(protocol
     # The data is not needed any more, nor is anybody asked.
     Path("data").rename("elsewhere")
     assert f"\n0 of {len(scores)} predictions" in call("score", "oracle").out
-
-
-def test_a_memory_needs_conversations() -> None:
-    called = call("run", "-m", "oracle", *ONE_TASK, "--protocol", "self-map", "--ranker", "lexical")
-    assert called.code == 2
-    assert called.err.splitlines()[-1].endswith(
-        "earlier turns of conversations, and sample has none"
-    )
 
 
 @pytest.fixture
@@ -192,24 +174,3 @@ def embedded(run: Run) -> list[str]:
 def rows(folder: Path) -> tuple[StepDataset, list[Row]]:
     dataset = open_steps("mt-mind2web", splits=["test_task"], data=folder)
     return dataset, [row for row in dataset.rows() if turn_of(row)][::2]
-
-
-@pytest.mark.parametrize("name", PROTOCOLS)
-def test_a_memory_says_nothing_of_the_current_step(name: str, data: Path) -> None:
-    """What is asked is the same, whichever element of the current page is right."""
-    protocol = open_protocol(name)
-    dataset, of_later_turns = rows(data)
-    shows = Shows(
-        Settings(),
-        StepOptions(candidates="ranker", top_k=12),
-        protocol,
-        PicturePolicy.parse("none"),
-        ranks=open_ranks("lexical"),
-    )
-    turns = FinishedTurns(dataset, partial(offered, shows=shows))
-    prepare = partial(list_step, shows=shows, turns=turns)
-    assert len(of_later_turns) > 4
-    for row in of_later_turns:
-        one, other = prepare(row), prepare(swapped(row))
-        assert one.view.step.turns and one.view.step.turns == other.view.step.turns
-        assert sent_about(protocol, one) == sent_about(protocol, other)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import shutil
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,6 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import StepDataset, open_steps
-from harness.benchmarks.conversation.mt_mind2web import wrong_steps
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.history import FinishedTurns
 from harness.benchmarks.step.listing import list_steps, offered
@@ -24,13 +21,10 @@ from harness.protocols.contract import Needs
 from harness.protocols.seeact import TwoRounds
 from harness.rankers import open_ranks
 from harness.records import Step
-from harness.runs import StepUnit
 from harness.settings import Settings
-from parsers.records import Gold
 from tests.harness.benchmarks._conversations import conversations, written
 from tests.harness.commands.tool import call, calls, last_lines, summary
 from tests.numbers import counts, number
-from tests.units import step_of
 
 ONE = ("--benchmark", "mt-mind2web", "--data", "data", "--limit", "1", "--ranker", "lexical")
 Released = list[dict[str, Any]]
@@ -101,58 +95,6 @@ def test_an_action_without_an_acceptable_element_is_remembered_without_one(
     steps = steps_of(open_steps("mt-mind2web", data=written(tmp_path, listed)))
     bare = [a for step in steps for turn in step.turns for a in turn.actions if not a.positives]
     assert bare and all(action.told and action.candidates for action in bare)
-
-
-def test_pages_of_earlier_turns_are_read_when_they_are_looked_at(
-    tmp_path: Path, listed: Released
-) -> None:
-    folder = written(tmp_path, listed)
-    steps = steps_of(open_steps("mt-mind2web", data=folder))
-    first, second = steps[-1].turns[0].actions[:2]
-    seen = first.scene.listing(first.positives)
-    shutil.rmtree(folder / "test_task")
-    assert first.scene.listing(first.positives) == seen
-    with pytest.raises(Exception, match="cannot be read"):
-        second.scene.listing(second.positives)
-
-
-def outcome(conversation: str, number: int, won: bool | None, **facts: Any) -> StepUnit:
-    """A step of a conversation; None has no result yet."""
-    scores = None if won is None else {"success": float(won)}
-    step = step_of(
-        benchmark="mt-mind2web",
-        split="test_task",
-        unit_id=f"{conversation}-{number}",
-        gold=Gold("CLICK", "", ("1",)),
-        settled=won is not None,
-        scores=scores,
-        **facts,
-    )
-    return replace(step, parents={**step.parents, "conversation": conversation})
-
-
-def test_conversations_are_counted_by_their_wrong_steps() -> None:
-    outcomes = {"a": [True, True], "b": [False], "c": [False] * 3 + [True], "d": [False] * 5}
-    records = [outcome(c, n, won) for c, of in outcomes.items() for n, won in enumerate(of)]
-    records += [outcome("e", 0, False), outcome("e", 1, None)]  # not finished
-    records += [outcome("b", 1, False, invalid="excluded")]
-    assert wrong_steps(records) == {"0": 1, "1": 1, "2": 0, "3": 1, "more": 1}
-    assert wrong_steps([replace(one, parents={"task": "t"}) for one in records]) == {}
-
-
-def test_the_share_of_wrong_steps_is_told_as_it_is_and_as_the_released_code_has_it(
-    listed: Released,
-) -> None:
-    """The slip of the reference: it divides numbers of conversations by the number of turns."""
-    written(Path("data"), listed)
-    line = (*ONE, "--protocol", "mindact-choice", "--model", "random", "-o", "a")
-    run = call(*line, "--details")
-    assert run.code == 0, run.err
-    turns = len(listed[0]["turns"])
-    said = " ".join(run.out.split())
-    assert "wrong steps in 1 conversation:" in said and "more than 3: 100.0 %" in said
-    assert f"over {turns} turns:" in said and f"more than 3: {100 / turns:.1f} %" in said
-    assert summary("a")["rows"]["conversations_with_more_wrong"] == 1
 
 
 def test_the_oracle_reaches_everything_that_has_an_acceptable_element(listed: Released) -> None:

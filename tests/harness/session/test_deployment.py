@@ -254,16 +254,6 @@ def test_more_than_five_percent_of_a_hundred_units_stop_the_session(status: Stat
     assert list(session.deployment.rest()) == [], "what the run is at fault for is not settled"
 
 
-@pytest.mark.parametrize("status", [Status.TOO_LONG, Status.PROVIDER_REFUSED])
-def test_five_percent_are_borne_and_settled_at_the_end(status: Status) -> None:
-    session = Session()
-    for number in range(400):
-        session.ends(status if number % 20 == 19 else Status.ANSWERED, "same words")
-    session.deployment.finish()
-    assert not session.stopped
-    assert len(session.settled) + len(list(session.deployment.rest())) == 400
-
-
 def test_too_long_prompts_below_a_hundred_units_are_those_of_the_units() -> None:
     session = Session()
     for number in range(90):
@@ -281,22 +271,3 @@ def test_what_answers_without_a_deployment_never_stops_a_run(
         session.ends(status, text="hm")
     assert not session.stopped
     assert session.settled == list(range(120))
-
-
-MODELS_OWN = [
-    Status.PARSE_ERROR,
-    Status.NO_ELEMENT,
-    Status.NONE,
-    Status.REFUSAL,
-    Status.AMBIGUOUS,
-    Status.OUT_OF_RANGE,
-    Status.TRUNCATED,
-]
-
-
-@pytest.mark.parametrize("status", MODELS_OWN)
-def test_statuses_of_the_model_never_stop_a_run(status: Status) -> None:
-    session = Session()
-    for _ in range(120):
-        session.ends(status, text="ELEMENT: maybe")
-    assert (session.stopped, len(session.settled)) == ([], 120)

@@ -16,8 +16,6 @@ import harness
 from adapters import PictureSource, Reply, Request
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS
-from harness.errors import UserError
-from harness.policies import Oracle
 from harness.runs import open_run
 from tests.harness.commands.tool import call, calls, isolate
 from tests.harness.pictures.test_store import alive
@@ -147,20 +145,6 @@ def test_unreadable_replies_do_nothing_are_told_and_end_an_episode(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("reply", "why"),
-    [
-        ("switch_tab(2)", "this cannot be done here"),
-        ('click("ZZ")', "no element or point that is there was named"),
-        ("I do not know.", "the reply could not be read"),
-    ],
-)
-def test_why_nothing_was_done_is_told_to_the_model(reply: str, why: str, tmp_path: Path) -> None:
-    player = Player(lambda text, number: reply)
-    harness.evaluate(player, protocol="autowebglm", benchmark_option={"max_steps": 2}, **RUN)
-    assert sum(f"no action: {why}" in text for text in player.texts) == 3
-
-
-@pytest.mark.parametrize(
     ("protocol", "reply"),
     [
         ("autowebglm", 'type_string("A", "x")'),
@@ -216,19 +200,6 @@ def test_a_run_that_was_stopped_goes_on_with_episodes_from_their_beginning(tmp_p
     assert done.complete and len(done.records()) == 3
     assert {record.trial for record in done.records()} == {0, 1}
     assert [steps for _, steps, _ in ends(done)] == [3] * 3
-
-
-def test_settings_of_recorded_steps_are_refused(tmp_path: Path) -> None:
-    refused = call("run", "-m", "random", "-b", "pressing", "--distractors", "5")
-    assert refused.code == 2 and "--distractors has no effect on pressing" in refused.err
-    refused = call("run", "-m", "random", "-b", "pressing", "--image-policy", "oracle-target")
-    assert refused.code == 2 and "the right answer on a live page is unknown" in refused.err
-    refused = call("run", "-m", "random", "-b", "sample", "--benchmark-option", "max_steps=5")
-    assert refused.code == 2 and "option max_steps: sample has no such option" in refused.err
-    oracle = call("run", "-m", "oracle", "-b", "pressing")
-    assert oracle.code == 2 and "oracle" in oracle.err
-    with pytest.raises(UserError, match="needs the right answer, and pressing has none on r"):
-        harness.evaluate(Oracle(), **RUN)
 
 
 def test_a_run_killed_while_a_page_hangs_leaves_no_process_and_goes_on(tmp_path: Path) -> None:

@@ -6,13 +6,9 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from harness.planning.spending import is_confirmed
-from harness.settings import read_settings
 from parsers import count_tokens
 from tests.harness.commands.tool import (
     DEV,
@@ -141,36 +137,6 @@ def test_a_limit_as_high_as_the_rehearsal_says_ends_no_run() -> None:
         done = call(*line, "--max-cost", str(float(high.replace(",", "")) + 0.005))
     assert done.code == 0, done.err
     assert "cost limit" not in done.err
-
-
-@pytest.mark.parametrize(("calls", "starts"), [(100, True), (101, False)])
-def test_more_than_a_hundred_calls_that_may_cost_money_are_confirmed(
-    calls: int, starts: bool
-) -> None:
-    def confirmed(spends: bool, **settings: Any) -> bool:
-        asked = read_settings({"model": "openai:m", **settings})
-        plan: Any = SimpleNamespace(settings=asked, spends=spends, most_calls=calls)
-        return is_confirmed(plan)
-
-    assert confirmed(spends=True) is starts
-    assert confirmed(spends=True, yes=True) and confirmed(spends=True, max_cost=1.0)
-    assert confirmed(spends=False)
-
-
-@pytest.mark.parametrize("dry", [("--dry-run",), ()])
-def test_what_a_call_may_cost_is_said_before_any_is_sent(dry: tuple[str, ...]) -> None:
-    Path("prices.toml").write_text(PRICES)
-    with WireServer(honest) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml", "--out", "a", *dry)
-        called = call(*line, "--max-cost", "3")
-        assert (called.code, server.count > 0) == ((0, False) if dry else (1, True))
-    [told] = [line for line in called.err.splitlines() if line.startswith("cost: ")]
-    [most] = re.findall(r"at most \$([\d.]+) a call", told)
-    assert told.endswith("$3.00 in all")
-    # 1,024 tokens of reply for two dollars a thousand, and what the prompt takes.
-    assert 2.048 < float(most) < 5
-    if not dry:
-        assert re.search(r"the next call may cost up to \$\d\.\d{4}", called.err)
 
 
 @pytest.mark.parametrize(

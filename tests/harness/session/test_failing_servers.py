@@ -10,12 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.engine import EnginePolicy, RetryPolicy
-from harness.runs import open_run
-from harness.session.summary import RunningScores
-from harness.settings import read_settings
 from tests.harness.commands.tool import (
-    CLICK_A,
-    DEV,
     ONE_TASK,
     TEXT_ONLY,
     at,
@@ -213,26 +208,6 @@ def test_failures_are_settled_when_the_user_says_so() -> None:
     assert found["complete"] is True
 
 
-@pytest.mark.parametrize("name", ["anthropic", "google"])
-def test_the_other_providers_are_asked_by_the_same_line(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, key = {
-        "anthropic": ("claude-sonnet-5-5", "ANTHROPIC_API_KEY"),
-        "google": ("gemini-3.8-flash", "GEMINI_API_KEY"),
-    }[name]
-    monkeypatch.setenv(key, "no-real-key-0123456789")
-    with WireServer(lambda ask: Answer(text=CLICK_A)) as server:
-        url = server.base_url("anthropic")
-        line = ("--model", model, "--base-url", url, *ONE_TASK, "--out", "a")
-        called = call(*line, "--progress", "off")
-        assert called.code == 0, called.err
-        assert {ask.provider for ask in server.asks} == {name}
-        assert server.count == 15  # the call beforehand among them
-        assert all(ask.pictures == 1 for ask in server.asks)
-    assert counts(summary("a"))["statuses"] == {"answered": 7}
-
-
 def test_a_key_in_the_body_is_sent_and_written_nowhere(place: Path) -> None:
     option = 'extra_body={"api_key": "sk-RECOGNISABLE-0123456789", "top_k": 1}'
     with WireServer(replying()) as server:
@@ -258,14 +233,3 @@ def test_an_address_with_a_secret_is_refused_and_not_repeated(url: str, place: P
     assert "--base-url holds a " in called.err
     assert "RECOGNISABLE" not in called.out + called.err
     assert not (place / "a").exists()
-
-
-def test_the_last_line_of_progress_has_the_scores_of_all_steps() -> None:
-    running = RunningScores(read_settings({"benchmark": "sample"}))
-    assert call("--model", "lexical", *DEV, "--out", "a").code == 0
-    for record in open_run("a").records():
-        running.add(record)
-        running.results()
-    whole = [one for one in open_run("a").records() if one.scores is not None]
-    last = running.results(whole=True)
-    assert last is not None and last.counts == running.results_of(whole).counts

@@ -21,7 +21,7 @@ from parsers.grounding import CLICK, GroundingDetail, Target
 from parsers.points import CONVENTIONS, FORMS
 from parsers.records import Prediction, Status
 from tests import grounding
-from tests.grounding import SIZES, TARGETS, Screens
+from tests.grounding import TARGETS, Screens
 from tests.harness.commands.tool import call, isolate
 from tests.numbers import row
 from tests.test_entry_points import Echo
@@ -79,18 +79,6 @@ def test_the_oracle_is_right_up_to_the_rounding_of_the_form(form: str, coordinat
     share = sum(right.values()) / len(right)
     assert found["ceiling"] == pytest.approx(share)
     assert found["number"] == pytest.approx(share)
-
-
-def test_chance_is_the_share_of_the_picture_that_targets_cover() -> None:
-    run("random", "random", repeats=3)
-    found = summary("random")
-    chance = {name: row(found, name, "micro")["chance"] for name in ("hit", "present", "declined")}
-    wide, tall = (SIZES[name][0] * SIZES[name][1] for name in ("wide", "tall"))
-    # The polygon by the shoelace formula, worked out by hand.
-    shares = [64 * 20 / wide, 48 * 48 / wide, 40 * 40 / wide, 54900 / tall, 0]
-    assert chance["hit"] == pytest.approx(sum(shares) / 5)
-    assert chance["present"] == pytest.approx(sum(shares) / 4)
-    assert chance["declined"] == 0
 
 
 def test_random_points_hit_as_often_as_chance(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,13 +155,6 @@ def test_what_became_of_answers_is_counted() -> None:
     assert "declined 1 (20.0 %), unreadable 1 (20.0 %)" in out
     assert "cut off 0 (0.0 %), out of range 1 (20.0 %), refused 1 (20.0 %)" in out
     assert "absent targets, which Present leaves out: 0 of 1 declined" in out
-
-
-@pytest.mark.parametrize("policy", ["none", "viewport", "tiles", "candidates"])
-def test_a_picture_is_shown_whole(policy: str) -> None:
-    told = call("run", "-m", "random", "-b", "screens", "--image-policy", policy)
-    assert told.code == 2 and "--image-policy" in told.out + told.err
-    assert "full" in told.out + told.err
 
 
 def test_a_picture_of_another_size_than_its_row_says_is_an_error(

@@ -131,21 +131,3 @@ def test_what_is_absent_is_right_where_it_is_declined() -> None:
     assert hit["number"] == 1 / 5
     assert (present["number"], present["n"]) == (0, 4)
     assert declined["number"] == 1
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ({"item": "serch", "point": [1, 2]}, "no item serch among those selected; did you mean"),
-        ({"item": "menu", "point": [1, 2], "declined": True}, "one of point, box and declined"),
-        ({"item": "menu", "point": [1]}, "line 1"),
-        ({"item": "menu", "point": [1, "2"]}, "line 1"),
-        ({"item": "menu", "point": [1, 2], "coordinates": "pixels"}, "line 1: Invalid enum"),
-        ({"item": "menu", "pont": [1, 2]}, "line 1: Object contains unknown field `pont`"),
-        ({"step": "menu"}, "line 1"),
-    ],
-)
-def test_a_mistake_in_the_file_is_told(line: Line, problem: str) -> None:
-    told = score([line], "-b", "screens")
-    assert told.code == 2 and problem in " ".join(told.err.split())
-    assert "Traceback" not in told.err

@@ -80,17 +80,6 @@ def test_classification_needs_no_call_and_shows_no_operation() -> None:
         assert lines[name][-2:] == ["n/a", "n/a"]
 
 
-def test_shuffles_deal_anew_and_tell_their_spread() -> None:
-    asked = ("--protocol", "mindact-choice", *RANKED, "--model", script("by_chance"))
-    told = call(*asked, "--shuffles", "3", "--details", "--out", "r")
-    assert told.code == 0
-    chosen = [
-        [s["prediction"]["element"] for s in steps("r") if s["repeat"] == n] for n in range(3)
-    ]
-    assert len({tuple(map(str, own)) for own in chosen}) == 3
-    assert "SD" in told.out
-
-
 def test_eager_is_an_option_of_protocols_with_batches() -> None:
     batches = ("--protocol", "seeact-choice", *RANKED, "--model", script("by_chance"))
     assert call(*batches, "--out", "a").code == 0

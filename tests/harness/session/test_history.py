@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harness.benchmarks import StepDataset, recorded_steps
 from harness.benchmarks.step.history import EarlierSteps
 from harness.options import History
-from harness.pictures import PicturePolicy, PictureStore, plan, read_size
+from harness.pictures import PicturePolicy, plan, read_size
 from harness.planning.data import open_data
 from harness.records import Row
 from harness.runs.steps import info_of
@@ -233,17 +233,6 @@ def cached(run: str) -> float:
     return float(sum(one["cached"] for one in usage) / sum(one["input"] for one in usage))
 
 
-def test_pictures_that_go_in_blocks_keep_the_prefix(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for history, out in (("turns:4", "one-by-one"), ("turns:2-6", "blocks")):
-        _, done = asked(history, *UI_TARS, out=out)
-        assert done.code == 0, done.err
-    assert round(100 * cached("blocks")) == 75  # docs/protocols.md
-    assert round(100 * cached("one-by-one")) == 43
-
-
 def test_screenshots_of_as_many_steps_as_are_shown_are_kept() -> None:
     steps, policy = the_task(), PicturePolicy.parse("full")
     earlier = EarlierSteps(
@@ -254,20 +243,3 @@ def test_screenshots_of_as_many_steps_as_are_shown_are_kept() -> None:
         assert len(earlier.sources(info)) <= min(2, info.index)
         earlier.seen(row)
         assert len(earlier._screenshots) <= 3
-
-
-def test_a_picture_is_prepared_once_for_all_steps_that_show_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    stores: list[PictureStore] = []
-
-    class Watched(PictureStore):
-        def __init__(self, *args: Any, **more: Any) -> None:
-            super().__init__(*args, **more)
-            stores.append(self)
-
-    monkeypatch.setattr("harness.session.run.PictureStore", Watched)
-    _, done = asked("turns:3", *UI_TARS)
-    assert done.code == 0, done.err
-    assert sum(store.stats.prepared for store in stores) == 11

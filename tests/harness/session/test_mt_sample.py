@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 import harness
 from harness.runs import StepUnit, open_run
-from tests.harness.commands.tool import call, calls, summary
-
-QUIET = ("--progress", "off", "--no-cache")
 
 
 def _whole(model: str, split: str) -> list[StepUnit]:
@@ -31,15 +25,3 @@ def test_the_oracle_is_right_wherever_there_is_a_right_element() -> None:
     assert [(r.goal[:27], r.asked, r.settled) for r in wrong] == [
         ("Oh, and put a bit towards t", False, True)
     ]
-
-
-@pytest.mark.parametrize("protocol", ["mt-synapse", "self-map"])
-def test_calls_by_role_add_up_to_those_on_record(place: Path, protocol: str) -> None:
-    """What turns share is in the part of the step that asked first, and in no other."""
-    asked = ("-b", "mt-sample", "--split", "dev", "--limit", "2", "--ranker", "lexical")
-    run = ("run", "-m", "oracle", *asked, "--protocol", protocol, *QUIET, "-o", "run")
-    assert call(*run).code == 0
-    told = {role: part["calls"] for role, part in summary("run")["by_role"].items()}
-    on_record = [one.get("role", "") for one in calls("run")]
-    assert told == {role: on_record.count(role) for role in set(on_record)}
-    assert len(told) > 1

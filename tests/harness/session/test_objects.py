@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +10,14 @@ from typing import Any
 import pytest
 
 import harness
-from harness.benchmarks import BENCHMARKS, Items, SimpleBenchmark, step_benchmark
+from harness.benchmarks import BENCHMARKS, Items, step_benchmark
 from harness.errors import UserError
 from harness.protocols import PROTOCOLS
 from harness.protocols.seeact import TwoRounds
-from tests.harness.commands.tool import call, steps
+from tests.harness.commands.tool import steps
 from tests.test_made_up_kind import ReadTheSign, RoadSigns
 
 TASK: dict[str, Any] = {"split": "dev", "limit": 1, "progress": "off"}
-STEP = {"task": "go", "html": "<a backend_node_id=1>x</a>", "operation": "CLICK", "positives": [1]}
 
 
 @dataclass(frozen=True)
@@ -102,14 +99,6 @@ def test_an_object_that_has_a_name_already_is_that_name() -> None:
     assert steps("a") == steps("b")
 
 
-def test_ones_own_steps_are_given_without_a_file_of_a_package(place: Path) -> None:
-    (place / "shop.jsonl").write_text(json.dumps(STEP))
-    shop = SimpleBenchmark("shop", data=place / "shop.jsonl", screenshots=None)
-    run = harness.evaluate("oracle", benchmark=shop, image_policy="none", progress="off")
-    assert run.complete and on_record(run)["benchmark_object"]["data"].endswith("shop.jsonl")
-    assert call("report", run.path).code == 0
-
-
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
@@ -139,18 +128,3 @@ def test_an_object_that_cannot_be_used_is_refused_in_one_line(
         harness.evaluate("oracle", **{"benchmark": Towns(), **settings})
     assert str(refused.value) == line
     assert not Path("runs").exists()
-
-
-def test_two_objects_of_one_name_are_not_evaluated_at_a_time() -> None:
-    async def both() -> tuple[harness.Run | BaseException, ...]:
-        return await asyncio.gather(
-            harness.aevaluate("oracle", benchmark=Towns(), protocol=Loudly(), out="a"),
-            harness.aevaluate("oracle", benchmark=Towns(only="Ulm"), protocol=Loudly(), out="b"),
-            return_exceptions=True,
-        )
-
-    first, second = asyncio.run(both())
-    assert isinstance(first, harness.Run) and first.complete
-    assert str(second) == (
-        "another benchmark 'towns' is being evaluated; give this one another name"
-    )

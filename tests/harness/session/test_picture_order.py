@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.protocols import PROTOCOLS, open_protocol
 from tests.harness.commands.tool import ONE_TASK, call, calls, isolate
 
 RANKED = (*ONE_TASK, "--ranker", "lexical", "--benchmark-option", "top_k=8")
@@ -19,17 +18,6 @@ TEXT_FIRST = ("--protocol-option", "order=text-first")
 def apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     isolate(monkeypatch, tmp_path)
     Path("s.jsonl").write_text('{"default": true, "text": "ELEMENT: A"}', "utf-8")
-
-
-def test_every_protocol_with_pictures_has_the_option() -> None:
-    found = {name: open_protocol(name) for name in PROTOCOLS.names()}
-    shows = {name for name, one in found.items() if one.needs.pictures != "none"} - {"verbatim"}
-    for name in sorted(shows | {"mt-mindact", "mt-synapse", "self-map"}):
-        settings = found[name].settings()
-        assert settings["order"] == "picture-first", name
-        moved = open_protocol(name, {"order": "text-first"})
-        assert moved.settings() == {**settings, "order": "text-first"}
-    assert {"seeact-choice", "coordinates", "action-strings", "grounding"} <= shows
 
 
 @pytest.mark.parametrize(
@@ -63,16 +51,6 @@ def test_text_comes_before_the_picture_on_demand(name: str, asked: tuple[str, ..
     # The published rows of SeeAct say so of their candidates.
     assert told["text-first"].replace(", text first", "") == told["picture-first"]
     assert told["text-first"] != told["picture-first"]
-
-
-def test_without_pictures_the_option_is_refused() -> None:
-    blind = ("--protocol", "seeact-two-rounds", *ONE_TASK, "--image-policy", "none")
-    refused = call("run", "-m", "scripted:s.jsonl", *blind, *TEXT_FIRST)
-    assert refused.code == 2
-    assert refused.complaint.endswith(
-        "--protocol-option order=text-first: --image-policy none shows no picture; leave out one "
-        "of them"
-    )
 
 
 def test_grounding_with_its_picture_moved_is_not_beside_rows_of_the_family_s_own_prompt() -> None:

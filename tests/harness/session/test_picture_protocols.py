@@ -135,20 +135,3 @@ def test_mistakes_are_told_in_one_line(asked: tuple[str, ...], complaint: str) -
     assert found.code == 2
     assert complaint in found.complaint
     assert not Path("r").exists()
-
-
-def test_somebody_elses_points_are_scored_in_both_ways_too() -> None:
-    assert call("--model", "oracle", *POINTS, "--out", "o").code == 0
-    asked = [s for s in steps("o") if s["asked"]]
-    lines = [
-        {"step": s["step_id"], "point": s["prediction"]["point"], "operation": "CLICK"}
-        for s in asked
-    ]
-    Path("p.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    told = call(
-        "score", "--predictions", "p.jsonl", *ONE_TASK, "--benchmark-option", "point_rule=smallest"
-    )
-    assert told.code == 0
-    under = sum(s["scores"]["element_under"] == 1 for s in asked)
-    assert f"points: {len(asked)}, of which {len(asked)} in the box of an acceptable" in told.out
-    assert f"and {under} with one as the smallest" in told.out

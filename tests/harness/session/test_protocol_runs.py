@@ -122,17 +122,6 @@ def _success(step: dict[str, Any]) -> float:
     return float(step["scores"]["success"])
 
 
-def test_protocols_are_listed_with_paper_and_calls() -> None:
-    listed = call("protocols").out
-    blocks = re.split(r"\n(?=\S)", listed)
-    by_name = {block.split()[0]: block for block in blocks if block.strip()}
-    assert "Deng et al. 2023" in by_name["mindact-choice"]
-    assert "10 to 13 calls per step; a ranker's top 50" in by_name["mindact-choice"]
-    assert "2 calls per step; one positive among seeded negatives" in by_name["seeact-two-rounds"]
-    assert "0 calls per step" in by_name["classify"]
-    assert "pictures: none" in by_name["seq2seq"]
-
-
 def test_a_rehearsal_brackets_calls_that_depend_on_the_replies() -> None:
     line = (*SCRIPT, *MINDACT)
     rehearsed = call(*line, "--dry-run")
@@ -157,28 +146,6 @@ def test_what_is_shown_of_a_tournament_is_what_a_model_that_answers_none_is_sent
     assert "===== right: " in right.out
     missed = call("show", step, *where, "--benchmark-option", "top_k=1")
     assert missed.code == 0
-
-
-def test_a_step_without_a_call_is_shown_as_such() -> None:
-    line = ("--model", "oracle", *MINDACT, *benchmark_options("top_k=1"))
-    assert call(*line, "--out", "a").code == 0
-    step = next(s for s in steps("a") if not s["asked"] and s["invalid"] is None)["step_id"]
-    where = (*DEV, "--protocol", "mindact-choice", *LEXICAL, *benchmark_options("top_k=1"))
-    shown = call("show", step, *where)
-    assert "missed by the ranker" in shown.out
-
-
-def test_a_benchmark_without_pictures_takes_protocols_without_them() -> None:
-    data = ("-b", "mind2web", "--data", "nowhere")
-    refused = call("--model", "oracle", *data)
-    assert refused.code == 2
-    assert "--image-policy none" in refused.complaint
-    blind = call("--model", "oracle", *data, "--protocol", "seeact-annotation", *LEXICAL)
-    assert blind.code == 2
-    assert "a protocol that shows none" in blind.complaint
-    assert "--image-policy none" not in blind.complaint
-    fine = call("--model", "oracle", *data, "--protocol", "mindact-choice", *LEXICAL)
-    assert "nowhere" in fine.complaint
 
 
 @pytest.mark.parametrize(

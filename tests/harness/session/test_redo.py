@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from parsers import READING
 from tests.harness.commands.tool import (
     DEV,
     TEXT_ONLY,
@@ -238,22 +237,6 @@ def test_a_redone_run_is_read_scored_and_reported_but_not_ranked_beside_others()
     assert call("errors", "new").code == 0
 
 
-def test_shards_that_were_redone_merge_into_a_run_that_says_so() -> None:
-    def react(ask: Ask) -> Answer:
-        return CUT if ask.rounds and ask.body["max_tokens"] < 2000 else replying()(ask)
-
-    with WireServer(react) as server:
-        for shard in ("1", "2"):
-            line = at(server, *DEV, *TEXT_ONLY, "--shard", f"{shard}/2", "--out", f"old{shard}")
-            assert call(*line).code == 0
-            new = ("--redo-from", f"old{shard}", "--out", f"new{shard}", "--no-preflight")
-            assert call("--redo", "truncated", *new, "--max-tokens", "4096").code == 0
-    assert call("merge", "new1", "new2", "--out", "whole").code == 0
-    assert set(statuses("whole").values()) == {"answered"}
-    assert manifest("whole")["redone"]["steps"] == len(statuses("whole"))
-    assert "not ranked" not in call("report", "whole").out
-
-
 def test_repeats_are_asked_again_one_by_one() -> None:
     seen: dict[str, int] = {}
     good = replying()
@@ -275,14 +258,3 @@ def test_repeats_are_asked_again_one_by_one() -> None:
         assert server.count == asked + 14
     assert len(steps("new")) == 14
     assert {line["prediction"]["status"] for line in steps("new")} == {"answered"}
-
-
-def test_a_run_read_by_other_reading_rules_is_not_taken_over() -> None:
-    with WireServer(thinker(2000)) as server:
-        begin(server)
-        content = {**manifest("old"), "reading": READING - 1}
-        Path("old/manifest.json").write_text(json.dumps(content))
-        before = files("old")
-        done = redo("--max-tokens", "4096")
-    assert done.code == 2 and "edition" in done.complaint and "vlm-eval score" in done.complaint
-    assert files("old") == before and not Path("new").exists()

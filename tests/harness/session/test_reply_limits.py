@@ -17,10 +17,8 @@ from adapters.scripted import ScriptedModel
 from adapters.thinking import ALWAYS
 from harness.runs import open_run
 from harness.session.display import Display
-from harness.session.reply_limit import unusable_replies
 from harness.session.summary import PAUSE_S, RunningScores
 from harness.settings import read_settings
-from parsers import Prediction, Status
 from tests.harness.commands.tool import (
     CLICK_A,
     DEV,
@@ -29,10 +27,7 @@ from tests.harness.commands.tool import (
     at,
     call,
     replying,
-    summary,
 )
-from tests.numbers import counts
-from tests.reports.runs import step
 from tests.servers import Answer, Ask, WireServer
 
 THINKER = "Qwen/Qwen3-VL-8B-Thinking"
@@ -186,24 +181,6 @@ def test_many_replies_without_an_answer_are_told_while_it_runs_and_at_the_end(
         assert ("--max-tokens" in output) is (kind != "unreadable")
 
 
-def test_two_of_twenty_are_no_warning_and_three_are() -> None:
-    right = [step("A", number, True) for number in range(20)]
-    empty = [replace(one, prediction=Prediction.of(Status.EMPTY)) for one in right]
-    assert unusable_replies([*empty[:2], *right[2:]], (1024,)) is None
-    told = unusable_replies([*empty[:3], *right[3:]], (1024,))
-    assert told and told.startswith("3 of 20 steps (15 %) without a usable reply (3 empty)")
-
-
-def test_a_first_round_that_is_cut_off_and_read_later_does_not_count() -> None:
-    def react(ask: Ask) -> Answer:
-        return replying()(ask) if ask.rounds else Answer(text="Hm", finish="length")
-
-    with WireServer(react) as server:
-        done = call(*at(server, *DEV, *TEXT_ONLY, "--no-cache", "--out", "a"))
-    assert counts(summary("a"))["statuses"].keys() == {"answered"}
-    assert "without a usable reply" not in " ".join(done.out.split() + done.err.split())
-
-
 def test_the_progress_line_begins_to_say_so_after_twenty_steps() -> None:
     with WireServer(Answer(text="hm", finish="length")) as server:
         assert call(*at(server, *DEV, *TEXT_ONLY, "--no-cache", "--out", "a")).code == 0
@@ -217,12 +194,3 @@ def test_the_progress_line_begins_to_say_so_after_twenty_steps() -> None:
         told = "--max-tokens 8192" in display.scores()
         assert told is (number >= 20), number
     assert "the limit of 2000,300 tokens" in display.scores()
-
-
-def test_a_baseline_that_answers_little_is_not_told_to_raise_its_limit() -> None:
-    done = call("--model", "random", "--benchmark", "sample-questions", "--split", "test")
-    assert done.code == 0
-    assert "max-tokens" not in done.out + done.err
-    whole = call("--model", "random", "--benchmark", "sample-questions", "--details")
-    assert "without an answer" in whole.out
-    assert "max-tokens" not in whole.out + whole.err

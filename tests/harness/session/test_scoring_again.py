@@ -211,19 +211,6 @@ def test_values_of_predictions_are_read_as_in_replies() -> None:
     assert min(empty.values()) < 1
 
 
-@pytest.mark.usefixtures("oracle")
-def test_elements_that_are_on_no_page_are_counted() -> None:
-    elsewhere = {"element": "999999"}
-    predictions({0: elsewhere, 4: elsewhere})
-    told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out
-    assert "2 of 7 elements (28.6%) are not on the page of their step" in told
-    assert predicted()["elements_on_no_page"] == 2
-    predictions({0: {"element": None}, 4: {"point": [1, 2], "element": None}})
-    told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out
-    assert "not on the page" not in told
-    assert predicted()["elements_on_no_page"] == 0
-
-
 def test_a_model_s_own_predictions_give_the_numbers_of_its_run() -> None:
     run_with(CLICK_A, data=DEV)
     lines = []
@@ -242,14 +229,6 @@ def test_a_model_s_own_predictions_give_the_numbers_of_its_run() -> None:
     assert valid(found, "success") == pytest.approx(
         macro(rows, lambda step: step["scores"]["success"])
     )
-
-
-def test_steps_that_ended_in_a_certain_way_can_be_left_out_and_the_result_says_so() -> None:
-    run_with("NONE: I do not know", data=DEV)
-    whole, without = scored(), scored("--benchmark-option", "exclude_status=parse_error")
-    assert numbers.counts(whole)["statuses"] == {"parse_error": 74}
-    assert numbers.counts(without)["invalid"]["excluded_parse_error"] == 74
-    assert numbers.counts(without)["n_valid"] == 0
 
 
 def test_scores_are_json_in_the_form_of_a_run() -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from adapters.contract import Request
-from tests.harness.commands.tool import CLICK_A, DEV, ONE_TASK, TEXT_ONLY, at, call, replying
-from tests.harness.session.cut_off import _LEFT, until_pulled
+from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, at, call, replying
 from tests.servers import WireServer, error
 
 REFUSED = error(401, "Incorrect API key provided")
@@ -39,22 +36,3 @@ def test_a_failure_after_the_first_reply_keeps_the_directory() -> None:
         failed = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--concurrency", "1", "--out", "a"))
         assert failed.code == 2
     assert Path("a/calls.jsonl").read_text().count("\n") == 3
-
-
-def first_choice(request: Request) -> str:
-    return "I would click." if request.place == "round-1" else CLICK_A
-
-
-pulled = until_pulled(first_choice)
-
-
-def test_the_running_score_after_a_resume_is_that_of_the_whole_run() -> None:
-    line = ("--model", f"scripted:{__name__}:pulled", *DEV, *TEXT_ONLY, "--progress", "plain")
-    scores = []
-    for out, left in (("whole", [10_000]), ("cut", [90, 10_000])):
-        for calls in left:
-            _LEFT[0] = calls
-            called = call(*line, "--no-cache", "--out", out)
-        assert called.code == 0, called.err
-        scores.append(re.findall(r"so far: element .*", called.err)[-1])
-    assert scores[0] == scores[1]

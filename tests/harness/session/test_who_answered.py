@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.harness.commands.tool import CLICK_A, ONE_TASK, TEXT_ONLY, Called, call, calls
 from tests.servers import Answer, Ask, WireServer
 
@@ -59,32 +57,6 @@ def test_replies_of_the_same_model_are_taken_where_asked_for() -> None:
         served(server, "d", "--cache")
         assert server.count == 1
     assert all(record["reused_from"] == "runs/b" for record in calls("d"))
-
-
-def test_an_address_in_the_environment_is_not_the_provider_s_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with serving("checkpoint-1000") as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url("openai"))
-        for out in "ab":
-            done = call("run", "-m", "openai:m", *ONE_TASK, *TEXT_ONLY, *QUIET, "--out", out)
-            assert done.code == 0
-        assert server.count == 2 * (1 + CALLS)
-
-
-OPTIONS = ((), ("--cache",), ("--no-cache",))
-
-
-@pytest.mark.parametrize("option", OPTIONS, ids=str)
-def test_equal_calls_of_a_run_are_one_with_and_without_the_cache(option: tuple[str, ...]) -> None:
-    with serving("checkpoint-1000") as server:
-        url = server.base_url("openai")
-        line = ("-m", "openai:m", "--base-url", url, "-b", "sample", "--limit", "3", *TEXT_ONLY)
-        assert call("run", *line, "--history", "none", *QUIET, "--out", "a", *option).code == 0
-        assert server.count == 24  # The first call is one of them.
-    made = [record for record in calls("a") if not record["from_cache"]]
-    assert (len(made), len(calls("a"))) == (23, 40)
-    assert all("reused_from" not in record for record in calls("a"))
 
 
 def test_a_change_is_one_warning_in_the_run_that_goes_on_and_in_reports() -> None:

@@ -14,9 +14,7 @@ from tests.harness.commands.tool import (
     DEV,
     ONE_TASK,
     TEXT_ONLY,
-    Called,
     at,
-    benchmark_options,
     call,
     calls,
     is_right,
@@ -151,24 +149,6 @@ def test_a_second_run_in_another_folder_asks_nothing_and_decodes_no_picture(
     assert "replies: 14 of 14 reused from a" in call("report", "b").out.replace("\n    ", " ")
 
 
-def settings_changed(server: WireServer, *change: str) -> Called:
-    return call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a"), *change)
-
-
-def test_other_settings_into_the_same_folder_are_refused_with_the_difference() -> None:
-    with WireServer(replying()) as server:
-        assert settings_changed(server).code == 0
-        asked = server.count
-        refused = settings_changed(server, "--seed", "7", "--history", "none")
-        assert refused.code == 2
-        last = refused.err.splitlines()[-1]
-        assert last.startswith("vlm-eval: a was started with other settings: ")
-        assert "seed: 42 on record, 7 now" in last
-        assert 'history: "all" on record, 0 now' in last
-        assert server.count == asked
-        assert settings_changed(server, "--timeout", "5", "--concurrency", "1").code == 0
-
-
 def test_repeats_are_pooled_with_the_task_as_cluster() -> None:
     def sometimes(ask: Ask) -> str:
         return CLICK_A if ask.number % 3 else CLICK_A.replace("A\n", "B\n")
@@ -186,18 +166,3 @@ def test_repeats_are_pooled_with_the_task_as_cluster() -> None:
     assert row(found, "element")["n"] == 2
     assert "12 steps x 3" in called.out
     assert "SD over 3 repeats" in called.out
-
-
-def test_rows_without_a_screenshot_are_asked_in_text_when_wanted() -> None:
-    line = (*DEV, *TEXT_ONLY, *benchmark_options("lost_rows=yes"))
-    assert call("--model", "oracle", *line, "--out", "a").code == 0
-    found = counts(summary("a"))
-    assert (found["n_valid"], found["invalid"]) == (75, {"no_positive": 2})
-
-
-def test_a_task_that_is_cut_short_has_no_task_success() -> None:
-    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
-    some = [arg for line in steps("a")[:3] for arg in ("--only", f"step_id={line['step_id']}")]
-    called = call("--model", "oracle", *DEV, *some, "--out", "b")
-    assert called.code == 0
-    assert "n/a (0 of 1)" in called.out

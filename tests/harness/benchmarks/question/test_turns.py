@@ -227,21 +227,6 @@ def test_each_sample_is_a_dialogue_of_its_own() -> None:
     assert [one.votes for one in said if one] == [(3,)] * 3
 
 
-def test_turns_behind_a_damaged_reply_are_asked_again() -> None:
-    write(TALK)
-    with WireServer(told) as server:
-        assert call(*at(server, *LINE)).code == 0
-        path = Path("run/calls.jsonl")
-        path.write_bytes(path.read_bytes().replace(b"It costs 12", b"It costs 13", 1))
-        server.react = lambda ask: Answer("12") if "price" in ask.text else told(ask)
-        assert call(*at(server, *LINE, "--no-cache")).code == 2
-        assert call(*at(server, *LINE, "--no-cache", "--repair")).code == 0
-        assert len(server.asks) == 3 + 2
-    said = [one["reply"]["text"] for one in calls("run")]
-    assert sorted(said) == ["12", "B", "One lamp."]
-    assert call("score", "run").code == 0
-
-
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
