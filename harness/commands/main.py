@@ -69,6 +69,15 @@ for _heading, _commands in _BUILT_IN.items():
     for _name, (_target, _summary) in _commands.items():
         COMMANDS.add(_name, _target, _summary, heading=_heading)
 
+_MOVED = {
+    "play": "environments play",
+    "check": "environments check",
+    "record": "data record",
+    "policies": "models",
+    "trackers": "run --help-all",
+}
+"""Commands that once stood by themselves, by what does their work now."""
+
 
 class Commands(click.Group):
     """Commands by name; a command line that begins with an option means `run`."""
@@ -92,6 +101,9 @@ class Commands(click.Group):
             allow(args[0])
             COMMANDS.get(args[0])
         except UnknownName as error:
+            if args[0] in _MOVED:
+                moved = f"'{args[0]}' is now 'vlm-eval {_MOVED[args[0]]}'"
+                raise click.UsageError(moved) from error
             raise click.UsageError(f"{error} (vlm-eval --help lists them)") from error
         return super().resolve_command(ctx, args)
 

@@ -19,6 +19,7 @@ from harness.settings import (
     Settings,
     allow_code,
     folded,
+    moved,
     read_settings,
     written,
 )
@@ -117,6 +118,18 @@ class SettingsCommand(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
         return [*params, _HELP_ALL] if self._has_many else params
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            known = {o.setting.option for o in self.params if isinstance(o, SettingOption)}
+            now = moved(error.option_name)
+            if now and (not now.startswith("--") or now.partition(" ")[0] in known):
+                raise click.UsageError(
+                    f"no such option: {error.option_name}; give {now}", ctx
+                ) from error
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}

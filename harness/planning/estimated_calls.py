@@ -172,8 +172,8 @@ def _usual(
     info: ModelInfo,
     prompt: int,
     reply: int,
-    tier: Tier | None = None,
-    is_free: bool = False,
+    tier: Tier | None,
+    is_free: bool,
 ) -> Case:
     usage = Usage(input=prompt, output=reply)
     cost = sheet.price_of(info, usage, tier=tier or "")

@@ -28,6 +28,50 @@ SEVERAL = ("model", "benchmark")
 OF_MODEL = "of_model"
 """The key on record of the protocol's settings that are as the model usually has them."""
 
+_MOVED = {
+    "--benchmark-option": (
+        "candidates top_k missed positives shown exclude_related exclude_same_text order lost_rows "
+        "history_from step_rule none_zeroes_operation no_element_zeroes_operation "
+        "wrong_element_zeroes_operation mapped_operations bag point_rule episodes max_steps "
+        "environments env_python"
+    ),
+    "--protocol-option": "none prompts first_of_many value_style",
+    "--adapter-option": (
+        "max_pixels ends model_path revision dtype attn quantization batch_size devices device_map"
+    ),
+    "--only": "website domain task_id step_id",
+}
+"""Options that once stood by themselves, by the option that takes them as `KEY=VALUE`."""
+_RENAMED = {
+    "candidate_option": "--benchmark-option KEY=VALUE",
+    "scoring_option": "--benchmark-option KEY=VALUE",
+    "pixels": "--image-policy full:pixels=N",
+    "from": "--redo-from RUN",
+    "judge": "--benchmark judgment:METHOD:RUN",
+    "cache_dir": "XDG_CACHE_HOME=FOLDER in the environment",
+    "websites": "--only website=VALUE",
+    "domains": "--only domain=VALUE",
+    "task_ids": "--only task_id=VALUE",
+    "step_ids": "--only step_id=VALUE",
+}
+
+
+def moved(name: str) -> str:
+    """Return how an option that once stood by itself is given now; "" for other names.
+
+    >>> moved("candidates")
+    '--benchmark-option candidates=VALUE'
+    """
+    name = name.strip("-").replace("-", "_")
+    setting = SETTINGS.get(field_of(name) or "")
+    if setting is not None and setting.among:
+        return setting.written("VALUE")
+    for option, names in _MOVED.items():
+        for key in (name, name.removeprefix("no_")):
+            if key in names.split():
+                return f"{option} {key}=VALUE"
+    return _RENAMED.get(name, "")
+
 
 def field_of(name: str) -> str | None:
     """Return the name of a setting that is named by that or by its option (`timeout_s` or
@@ -121,7 +165,9 @@ def _entries(value: Any) -> Iterator[Any]:
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """Return the complaint about a name that there is not."""
     near = difflib.get_close_matches(name, list(known), n=1)
-    return f"unknown {what} '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
+    now = moved(name)
+    hint = f"give {now}" if now else f"did you mean '{near[0]}'?" if near else ""
+    return f"unknown {what} '{name}'" + (f"; {hint}" if hint else "")
 
 
 def read_settings(named: Mapping[str, object]) -> Settings:

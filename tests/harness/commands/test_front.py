@@ -93,6 +93,23 @@ def test_the_help_has_a_line_for_each_of_twenty_commands() -> None:
     assert len(rows) == len(set(rows)) == 20
 
 
+@pytest.mark.parametrize(
+    ("old", "now"),
+    [
+        ("play --model lexical", "environments play"),
+        ("check webarena", "environments check"),
+        ("record https://shop.invalid --out a", "data record"),
+        ("policies", "models"),
+        ("trackers", "run --help-all"),
+    ],
+)
+def test_a_command_that_moved_is_refused_by_its_new_name(old: str, now: str) -> None:
+    called = call(*old.split())
+    assert (called.code, called.out) == (2, "")
+    assert called.err == f"vlm-eval: '{old.split()[0]}' is now 'vlm-eval {now}'\n"
+    assert call(*now.split(), "--help").out.startswith(f"Usage: vlm-eval {now.split(' --')[0]} ")
+
+
 @pytest.mark.parametrize("group", ["data", "environments", "rankers"])
 def test_the_help_of_a_group_lists_its_commands_and_imports_none(group: str) -> None:
     program = (

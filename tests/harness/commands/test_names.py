@@ -1,4 +1,4 @@
-"""Every setting means the same on a command line, in a file and in Python."""
+"""Every option that there ever was is taken, or the refusal names how it is written now."""
 
 from __future__ import annotations
 
@@ -30,6 +30,43 @@ AMONG = {
     "benchmark_option": ("unattempted", "exclude_status", "skip_bad_rows"),
 }
 """Names of settings that are written among the pairs of another one, by that."""
+ELSEWHERE = {
+    "--benchmark-option {}=VALUE": (
+        *("candidates", "top_k", "missed", "positives", "shown", "exclude_related"),
+        *("exclude_same_text", "order", "lost_rows", "history_from", "step_rule"),
+        *("none_zeroes_operation", "no_element_zeroes_operation"),
+        *("wrong_element_zeroes_operation", "mapped_operations", "bag", "point_rule"),
+        *("episodes", "max_steps", "environments", "env_python"),
+    ),
+    "--protocol-option {}=VALUE": ("none", "prompts", "first_of_many", "value_style"),
+    "--adapter-option {}=VALUE": (
+        *("max_pixels", "ends", "model_path", "revision", "dtype", "attn", "quantization"),
+        *("batch_size", "devices", "device_map"),
+    ),
+    "--only {}=VALUE": ("website", "domain", "task_id", "step_id"),
+    "--benchmark-option KEY=VALUE": ("candidate_option", "scoring_option"),
+    "--image-policy full:pixels=N": ("pixels",),
+    "--redo-from RUN": ("from",),
+    "XDG_CACHE_HOME=FOLDER in the environment": ("cache_dir",),
+    "--benchmark judgment:METHOD:RUN": ("judge",),
+}
+"""Names that are given with another option now, by how."""
+WITHOUT = ("picture_cache", "serve_timeout", "workers", "repair", "trust_remote_code")
+"""Names of what is gone: CHANGELOG.md says what is lost."""
+GONE = [(name, how.format(name)) for how, names in ELSEWHERE.items() for name in names]
+IN_PYTHON = {
+    "websites": "--only website=VALUE",
+    "domains": "--only domain=VALUE",
+    "task_ids": "--only task_id=VALUE",
+    "step_ids": "--only step_id=VALUE",
+    "splits": "did you mean 'split'?",
+    "roles": "did you mean 'role'?",
+    "benchmark_options": "did you mean 'benchmark_option'?",
+    "protocol_options": "did you mean 'protocol_option'?",
+    "adapter_options": "did you mean 'adapter_option'?",
+    "exclude_statuses": "did you mean 'exclude_status'?",
+}
+"""Fields that Python had by another name than the command line."""
 VALUES = {
     "base_url": "http://localhost/v1",
     "temperature": 0.5,
@@ -57,6 +94,8 @@ def test_every_name_is_in_one_of_the_lists() -> None:
     now = {setting.key for setting in SETTINGS.values()}
     among = [name for names in AMONG.values() for name in names]
     assert now == {*HERE, *among, "redo_from"}
+    assert len(HERE) + len(among) + len(GONE) + len(WITHOUT) == 102, "the names of before"
+    assert now.isdisjoint(name for name, _ in GONE)
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -97,6 +136,11 @@ def test_a_setting_among_options_means_the_same_on_a_line_in_a_file_and_in_pytho
         both = read_options()
     assert dict(getattr(both, owner)) == {"own": "1"}
     assert getattr(both, setting.name) == getattr(python[0], setting.name)
+    Path("old.toml").write_text(f"{name.replace('_', '-')} = 1\n")
+    for old in ([f"--{name.replace('_', '-')}", "1"], ["--config", "old.toml"]):
+        called = call("-m", "lexical", "-b", "sample", *old)
+        assert (called.code, called.out) == (2, "")
+        assert called.complaint.endswith(f"; give --{option} {name}=VALUE")
 
 
 @pytest.mark.parametrize(
@@ -129,6 +173,26 @@ def test_values_of_settings_among_options_are_checked(place: Path) -> None:
         assert (called.code, said in called.complaint) == (2, True)
     policy = call("-m", "lexical", "-b", "sample", "--adapter-option", "top_p=0.5")
     assert "--adapter-option top_p has no effect on the policy" in policy.complaint
+
+
+@pytest.mark.parametrize(("name", "now"), GONE)
+def test_a_refusal_of_what_moved_says_how_it_is_given_now(place: Path, name: str, now: str) -> None:
+    key = name.replace("_", "-")
+    Path("run.toml").write_text(f"{key} = 1\n")
+    for words in ([f"--{key}", "1"], ["--config", "run.toml"]):
+        called = call("-m", "lexical", "-b", "sample", *words)
+        assert (called.code, called.out) == (2, "")
+        assert called.complaint.endswith(f"; give {now}")
+    with pytest.raises(ValueError, match=f"unknown setting '{name}'") as error:
+        read_settings({name: 1})
+    assert str(error.value).endswith(f"; give {now}")
+
+
+@pytest.mark.parametrize(("name", "now"), IN_PYTHON.items())
+def test_a_refusal_of_a_field_says_how_it_is_given_now(name: str, now: str) -> None:
+    with pytest.raises(ValueError, match=f"unknown setting '{name}'") as error:
+        read_settings({name: 1})
+    assert str(error.value).endswith(now)
 
 
 @pytest.mark.parametrize(

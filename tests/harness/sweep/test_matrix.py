@@ -115,7 +115,7 @@ def test_secrets_are_not_in_labels() -> None:
         ('model = "a"\nseed = [1, "x"]', "s.toml: seed: expected a whole number, not 'x'"),
         ('model="a"\nseed = []', "s.toml: seed: an empty list leaves nothing to run"),
         ('model="a"\nredo-from = "x"', "s.toml: --redo-from is for one run at a time"),
-        ('model="a"\nbag = true', "s.toml: unknown key 'bag'"),
+        ('model="a"\nbag = true', "s.toml: unknown key 'bag'; give --benchmark-option bag=VALUE"),
         (
             '[[run]]\nmodel="a"\nmax-cost = 3\n[[run]]\nmodel="b"',
             "s.toml: max-cost is for all runs together; give it once",
