@@ -57,9 +57,6 @@ class EeeExport:
     )
     deployment: str = _word("deployment", "Operator of the model.", "unknown")
     availability: str = _word("availability", "Availability of its weights.", "unknown")
-    retrieved: str = option(
-        "", "When the record is made, in ISO 8601.  [default: the run's last start]", metavar="TIME"
-    )
 
     def write(self, runs: Mapping[str, Run], folder: ExportFolder) -> Iterable[str]:
         """Write a file per run."""
@@ -113,8 +110,7 @@ class EeeExport:
         if not measured:
             raise ExportError(f"{run.path} has nothing measured yet")
         last = manifest.sessions[-1].started if manifest.sessions else manifest.created
-        what = "--retrieved" if self.retrieved else "a time"
-        retrieved = facts.time_of(self.retrieved or last, what)
+        retrieved = facts.time_of(last, f"a time in the manifest of {run.path}")
         of_run = {"note": guarding_notes([run.path]), "run": run.name}
         of_run |= {} if run.complete else {"finished": "false"}
         of_library = {"run_schema": manifest.schema, "reading_rules": manifest.reading}

@@ -251,14 +251,6 @@ def test_results_that_the_provider_deleted_are_told_and_asked_again(server: Wire
     assert server.batches.creates == 3
 
 
-def test_a_torn_download_is_fetched_again(server: WireServer) -> None:
-    args = arguments(server)
-    assert call(*args).code == WAITING
-    server.batches.switches.tear = 1
-    to_the_end(args)
-    check(server)
-
-
 def test_a_full_disk_sends_nothing(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
     from harness.batches import log
 

@@ -170,27 +170,6 @@ def test_wandb_has_one_run_of_two_sessions_and_nothing_of_the_machine(
     assert shown.returncode == 0, shown.stderr
 
 
-def test_wandb_keeps_the_run_of_a_session_that_was_killed(wandb: str, place: Path) -> None:
-    """Offline a short session has written nothing yet; the id is the same, and so is the end."""
-    args = ("--track", "wandb:mine", "--image-policy", "none")
-    settled, _ = ended_early(wandb, signal.SIGKILL, *args, WANDB_MODE="offline")
-    first, second = sorted(place.glob("wandb/offline-run-*"))
-    assert first.name.endswith("-run") and second.name.endswith("-run")
-    told = json.loads(run(wandb, "-c", READ_WANDB).stdout.splitlines()[-1])[-1]
-    numbers = [one["settled"] for one in told["history"] if "macro/element" in one]
-    assert settled < numbers[0] and numbers[-1] == told["summary"]["settled"]
-
-
-def test_wandb_that_cannot_reach_its_server_leaves_the_run_alone(wandb: str) -> None:
-    unreachable = {"WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_API_KEY": "0123456789" * 4}
-    args = ["-m", "harness", "-m", "lexical", *DEV, "--limit", "1", "-o", "run", "--track", "wandb"]
-    done = run(wandb, *args, **unreachable)
-    assert done.returncode == 0 and summary("run")["complete"]
-    told = [one for one in done.stderr.splitlines() if one.startswith("tracker wandb: ")]
-    assert told[-1].endswith("; the run goes on without it")
-    assert "0123456789" not in done.stderr
-
-
 def test_wandb_without_a_key_asks_nobody(wandb: str, place: Path) -> None:
     args = ["-m", "harness", "-m", "lexical", *DEV, "--limit", "1", "--track", "wandb"]
     done = run(wandb, *args, NETRC=str(place / "netrc"), HOME=str(place))

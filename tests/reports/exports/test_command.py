@@ -97,12 +97,6 @@ def test_settings_that_nobody_could_have_given_are_told_in_a_line(
         export([write(tmp_path / "run", worked(), made)], "csv", tmp_path / "out")
 
 
-@pytest.mark.parametrize("partial", [5, ["A"], {"A": "many"}])
-def test_lengths_that_are_none_are_passed_over(tmp_path: Path, partial: object) -> None:
-    made = setup(dataset={"rows": 7, "partial_tasks": partial})
-    assert export([write(tmp_path / "run", worked(), made)], "csv", tmp_path / "out").files
-
-
 def _content(path: Path) -> str:
     if path.suffix != ".eval":
         return path.read_text()

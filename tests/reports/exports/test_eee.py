@@ -157,16 +157,6 @@ def test_models_are_named_by_who_has_made_them(
         assert done.files[0].parts[-2] == rest
 
 
-def test_the_time_of_the_record_can_be_given(tmp_path: Path) -> None:
-    run = made_up(tmp_path / "r")
-    record = _exported(tmp_path / "a", run, retrieved="2026-11-22T12:00:00+00:00")
-    assert record["retrieved_timestamp"] == "1795348800"
-    usual = _exported(tmp_path / "b", run)
-    assert int(usual["retrieved_timestamp"]) >= int(usual["evaluation_timestamp"])
-    with pytest.raises(ExportError, match="--retrieved is not a time in ISO 8601: yesterday"):
-        _exported(tmp_path / "c", run, retrieved="yesterday")
-
-
 def test_settings_of_a_hostile_manifest_stay_within_the_schema(tmp_path: Path) -> None:
     config = {"max_tokens": 7, "temperature": True, "top_p": "=1", "protocol": HOSTILE}
     model = {"name": HOSTILE, "provider": ["x"], "revision": {"a": HOSTILE}}
