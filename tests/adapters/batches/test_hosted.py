@@ -210,13 +210,6 @@ def test_a_provider_that_only_streams_is_not_asked_again(
 
 
 @every
-def test_what_the_user_gave_is_never_left_out(provider: Provider, tmp_path: Path) -> None:
-    with WireServer(refusing("temperature", then=echo)) as server:
-        outcomes = batch(provider, server, tmp_path, *three(temperature=0.3)).outcomes
-    assert {type(one) for one in outcomes} == {Fatal}
-
-
-@every
 def test_a_whole_batch_that_failed_ends_with_its_reason(provider: Provider, tmp_path: Path) -> None:
     if provider == "anthropic":
         pytest.skip("its batches do not fail as a whole")
@@ -294,17 +287,6 @@ def test_an_upload_whose_answer_was_lost_is_found_and_not_repeated(
 
         found = use(adapter_for(provider, server), lose)
         assert server.batches.files[found].data == path.read_bytes()
-
-
-@every
-def test_a_torn_download_is_a_fault_and_comes_whole_the_next_time(
-    provider: Provider, tmp_path: Path
-) -> None:
-    with WireServer(echo, switches=Switches(tear=1)) as server:
-        with pytest.raises(Fault) as torn:
-            batch(provider, server, tmp_path)
-        assert torn.value.kind == "connection"
-        assert len(texts(batch(provider, server, tmp_path))) == 3
 
 
 @every

@@ -146,15 +146,6 @@ def test_an_equal_call_that_fails_leaves_no_other_without_a_reply(
     assert len(provider.requests) == distinct * (1 + failures)
 
 
-def test_replies_that_answer_no_other_call_hold_the_others_up_once(place: Path) -> None:
-    provider = greedy()
-    provider.result = lambda one: [{**one, "finish": "length"}]
-    run = to_the_end(provider, **EQUAL)
-    lines = calls(run.path)
-    assert len(provider.requests) == len(lines) > len(set(bodies(provider)))
-    assert provider.creates <= 4
-
-
 def test_an_equal_call_waits_for_a_batch_without_the_tier_too(place: Path) -> None:
     provider = greedy()
     session(provider, **EQUAL)
@@ -236,18 +227,6 @@ def test_what_would_be_said_of_every_call_ends_the_session_after_the_rest_is_on_
     with pytest.raises(Fatal, match="no such model"):
         session(provider)
     assert len(calls("run")) == len(first) - 1
-
-
-def test_steps_that_nobody_was_asked_about_are_asked_at_once_without_the_tier(
-    place: Path,
-) -> None:
-    provider = Provider()
-    provider.limits = PackLimits(requests=4, bytes=1_000_000, open=1)
-    session(provider, max_cost=0.02)
-    provider.answer()
-    run = session(provider, tier="default")
-    assert run.complete
-    assert provider.creates == 1
 
 
 def test_a_run_that_waits_is_told_so_and_not_merged(place: Path) -> None:
