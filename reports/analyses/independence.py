@@ -256,7 +256,10 @@ def _records(
             "observed": wins / n,
             **interval_record("observed", reach),
             "one_rate": math.fsum(chances) / n,
-            **{column: _product(in_band, rate) for column, rate in rates.items()},
+            **{
+                column: math.fsum(math.prod(map(rate, one.units)) for one in in_band) / n
+                for column, rate in rates.items()
+            },
             "correlated": math.fsum(all_succeed(overall, rho, size) for size in sizes) / n,
             "p": None if repeated else two_sided(chances, wins),
         }
@@ -271,7 +274,3 @@ def _rates(
             outcomes.setdefault(group(unit), []).append(won)
     rates = {name: sum(successes) / len(successes) for name, successes in outcomes.items()}
     return lambda unit: rates[group(unit)]
-
-
-def _product(trials: Sequence[_Trial], rate: Callable[[Unit[Any]], float]) -> float:
-    return math.fsum(math.prod(map(rate, trial.units)) for trial in trials) / len(trials)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -96,7 +95,9 @@ def _groups(
 ) -> Iterator[tuple[str, list[Pair]]]:
     yield f"all {declared.units}", list(pairs)
     labels = [group.name for group in declared.groups if not group.whole]
-    keys: list[Place] = [partial(_label, name) for name in labels]
+    keys: list[Place] = [
+        lambda unit, name=name: (0.0, unit.labels.get(name, "")) for name in labels
+    ]
     for key_of in (*keys, *([place] if place else [])):
         by_key: dict[tuple[float, str], list[Pair]] = {}
         for pair in pairs:
@@ -104,10 +105,6 @@ def _groups(
         if len(by_key) > 1:
             for key in sorted(by_key):
                 yield key[1], by_key[key]
-
-
-def _label(name: str, record: Unit[Any]) -> tuple[float, str]:
-    return 0.0, record.labels.get(name, "")
 
 
 def _record(

@@ -231,7 +231,7 @@ def _generation(run: Run) -> dict[str, Any]:
     arguments = {name: one for name, one in known.items() if _is_number(one)}
     files = {"prompts_sha256": manifest.prompts, "pictures": manifest.pictures}
     return {
-        "generation_args": {**arguments, "execution_command": facts.public_command(run)},
+        "generation_args": arguments,
         "additional_details": _texts({**facts.public_settings(run), **files}),
     }
 

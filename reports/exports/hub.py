@@ -24,7 +24,6 @@ from reports.exports.facts import (
     benchmark_of,
     created,
     model_of,
-    public_command,
     public_settings,
     repository_of,
     share,
@@ -158,7 +157,6 @@ def _notes(run: Run, result: Result, part: str) -> str:
         "UPPER BOUND: the pictures show where the answer is" if shows_answer else "",
         "rows without a right answer count as 0" if result.line == "strict" else "",
         ", ".join(f"{name}={value}" for name, value in public_settings(run).items()),
-        f"command: {public_command(run)}",
     ]
     return "; ".join(clean(one) for one in parts if one)
 

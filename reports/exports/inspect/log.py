@@ -138,7 +138,6 @@ def _metadata(run: Run) -> dict[str, Any]:
         "note": notes_of([run]),
         "unfinished": " ".join(map(clean, unfinished_lines({run.name: run}))),
         "run": manifest.name,
-        "command": facts.public_command(run),
         "model": _known(manifest.model),
         "dataset": _known(manifest.dataset),
         "prompts_sha256": manifest.prompts,

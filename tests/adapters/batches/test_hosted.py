@@ -167,22 +167,6 @@ def test_too_long_a_prompt_is_a_reply_and_a_wrong_key_is_fatal(
 
 
 @every
-def test_a_refused_prompt_is_a_reply_with_the_provider_s_words(
-    provider: Provider, tmp_path: Path
-) -> None:
-    def react(ask: Ask) -> Answer:
-        refusal = error(400, f"Could not process image for {KEY}", "invalid_image")
-        return refusal if ask.text == "one" else echo(ask)
-
-    with WireServer(react) as server:
-        one, two, _ = batch(provider, server, tmp_path, *three()).outcomes
-    assert isinstance(one, Reply) and isinstance(two, Reply)
-    assert (one.finish, two.finish) == (Finish.PROVIDER_REFUSED, Finish.STOP)
-    assert "Could not process image" in one.refusal
-    assert KEY not in one.refusal
-
-
-@every
 def test_a_refused_parameter_is_learned_and_left_out(provider: Provider, tmp_path: Path) -> None:
     asked = three(temperature=0.3, by_protocol=["temperature"])
     with WireServer(refusing("temperature", then=echo)) as server:

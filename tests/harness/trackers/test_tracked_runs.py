@@ -113,15 +113,6 @@ def test_the_end_is_the_summary() -> None:
     assert ending.values["macro/element"] == told["test", "element", "macro"][0]
 
 
-def test_several_splits_are_told_one_by_one_and_pooled() -> None:
-    ending = tracked(split=["test", "dev"]).ending
-    assert ending is not None
-    splits = [row["split"] for row in ending.rows]
-    assert list(dict.fromkeys(splits)) == ["dev", "test", "all splits pooled"]
-    total = numbers.number(summary("run"), "element")
-    assert ending.values["macro/element"] == total
-
-
 def test_neither_texts_nor_pictures_are_sent() -> None:
     sent = tracked(limit=2).everything
     goals = {line["goal"] for line in last_lines("run")}

@@ -78,15 +78,6 @@ def test_results_are_those_of_reports(run: Path, tmp_path: Path) -> None:
     assert frame["model"].tolist() == [log.eval.model]
 
 
-def test_the_headline_is_under_the_rules_of_the_run(tmp_path: Path) -> None:
-    write(tmp_path / "run", worked(), setup(invalid="fail"))
-    log = exported(tmp_path / "run", tmp_path / "out")
-    assert log.results is not None
-    (success,) = [one for one in log.results.scores if one.name == "success"]
-    assert success.metrics["macro"].value == pytest.approx(13 / 18)
-    assert success.metrics["micro"].value == pytest.approx(5 / 7)
-
-
 def test_rows_that_count_as_failures_score_zero(tmp_path: Path) -> None:
     rows = [*worked(), step("D", 0, True, total_steps=1, status=Status.REFUSAL)]
     made = setup(invalid="fail", exclude_status=["refusal"], dataset={"rows": 8})

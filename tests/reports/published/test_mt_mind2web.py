@@ -71,7 +71,6 @@ RELEASED = {"remembered": "released"}
     ("protocol", "options", "roles", "asked", "model"),
     [
         ("mt-mindact", RELEASED, (), CHOICE, "MindAct, Flan-T5-B"),
-        ("mt-mindact-fixed", RELEASED, (), CHOICE, "MindAct + Fixed, Flan-T5-L"),
         (
             "mt-mindact-car",
             {},
@@ -80,13 +79,6 @@ RELEASED = {"remembered": "released"}
             "MindAct + CAR, Flan-T5-L",
         ),
         ("self-map", {}, (ADA, GPT), WRITTEN, "Self-MAP, Flan-T5-L"),
-        (
-            "self-map",
-            {"generation": "false"},
-            (ADA, GPT),
-            CHOICE,
-            f"{LEFT_OUT}choices instead of generation",
-        ),
         (
             "self-map",
             {"memory_simplification": "false", **RELEASED},
@@ -100,13 +92,6 @@ RELEASED = {"remembered": "released"}
             (ADA,),
             WRITTEN,
             f"{LEFT_OUT}without rationales",
-        ),
-        (
-            "self-map",
-            {"multifaceted_matching": "false"},
-            (GPT,),
-            WRITTEN,
-            f"{LEFT_OUT}whole conversation",
         ),
     ],
 )

@@ -344,25 +344,6 @@ def test_runs_of_a_published_protocol_stand_beside_its_rows(
         assert beside("picture first", candidates_told=picture_first) == []
 
 
-def test_one_row_of_a_local_folder_is_beside_no_published_row(tmp_path: Path) -> None:
-    told = open_protocol("seeact-choice").candidate_description("ranker", 50)
-    told += ", text first"
-    config = {"candidates": "ranker", "top_k": 50, "candidates_told": told, **SEEACT}
-    made = setup(
-        benchmark="multimodal-mind2web",
-        invalid="fail",
-        no_element_zeroes_operation=True,
-        mapped_operations=False,
-        **config,
-    )
-    alike, apart = published_beside(write(tmp_path / "run", tasks("A"), made))
-    assert alike.empty
-    row = apart[(apart["source"] == "seeact-2") & (apart["split"] == TASK)]
-    assert dict(zip(row["model"], row["differs"], strict=True))["SeeAct, GPT-4V, choices"] == (
-        "population"
-    )
-
-
 @pytest.mark.parametrize(
     ("protocol", "options"),
     [
@@ -402,14 +383,6 @@ def test_runs_that_differ_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "published_rows", lambda: (_like(SITE, f1="cl100k-lc"),))
     _, table = published_beside([a, b])
     assert table["differs"].tolist() == ["f1 (a); invalid, f1 (b)"]
-
-
-def test_no_published_row_compares_with_a_snapshot_of_our_own(tmp_path: Path) -> None:
-    made = setup(benchmark="multimodal-mind2web", invalid="fail", dataset={"splits": [TASK]})
-    alike, apart = published_beside(write(tmp_path / "run", worked(), made))
-    assert alike.empty
-    assert len(apart) == len(OF_STEPS)
-    assert apart["differs"].str.contains("candidates").all()
 
 
 PHOTOS = """
