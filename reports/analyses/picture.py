@@ -94,11 +94,12 @@ def _groups(
     pairs: Sequence[Pair], declared: Declaration, place: Place | None
 ) -> Iterator[tuple[str, list[Pair]]]:
     yield f"all {declared.units}", list(pairs)
-    labels = [group.name for group in declared.groups if not group.whole]
-    keys: list[Place] = [
-        lambda unit, name=name: (0.0, unit.labels.get(name, "")) for name in labels
-    ]
-    for key_of in (*keys, *([place] if place else [])):
+
+    def label(name: str) -> Place:
+        return lambda unit: (0.0, unit.labels.get(name, ""))
+
+    labels = [label(group.name) for group in declared.groups if not group.whole]
+    for key_of in (*labels, *([place] if place else [])):
         by_key: dict[tuple[float, str], list[Pair]] = {}
         for pair in pairs:
             by_key.setdefault(key_of(pair[0]), []).append(pair)

@@ -110,8 +110,8 @@ def population_of(run: Run, steps: pd.DataFrame, within: tuple[str, str] | None 
     if not declared:
         unknown = run.manifest.options_of("benchmark").keys() - BY_OWN_NAME["benchmark_option"]
         filters = (name for name in TABLE if row_of(name).key == POPULATION)
-        whole = ("benchmark", "split", "benchmark_option")
-        filtered = unknown or any(run.manifest.chosen.get(n) for n in filters if n not in whole)
+        parts = ("benchmark", "split", "benchmark_option")
+        filtered = unknown or any(run.manifest.chosen.get(n) for n in filters if n not in parts)
         return part if filtered else name if run.complete else finished
     declaration = run.manifest.declaration
     parent, unit = level_column(declaration.innermost), id_column(declaration)
