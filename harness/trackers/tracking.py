@@ -160,7 +160,6 @@ def _rows(results: Results, split: str = "", *, whole: bool = True) -> Iterator[
 
 
 def _named(rows: Iterable[Row]) -> dict[str, float]:
-    """Return the measures that are known, by the names of points: `macro/element`."""
     known = ((f"{row['average']}/{row['measure']}", row["value"]) for row in rows)
     return {name: value for name, value in known if value is not None}
 

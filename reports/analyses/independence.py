@@ -89,7 +89,11 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     correlations: dict[str, float | None] = {}
     for label, one in analysed.runs.items():
         trials, left_out = complete_trials(one, declared[measure.all_of])
-        _check_measured(label, trials, measure, declared)
+        said = (unit.prediction for trial in trials for unit in trial.units)
+        flag = measure.unmeasured
+        if flag and any(one is not None and flag in one.flags for one in said):
+            why = dict(declared.flags).get(flag, f"{measure.meaning} was not measured")
+            raise RunError(f"{label}: {why}; vlm-eval report shows what it scored")
         rho = correlation([(trial.wins, trial.length) for trial in trials])
         correlations[label] = rho
         records += _records(label, trials, rho or 0.0, measure, declared)
@@ -211,16 +215,6 @@ def two_sided(chances: Sequence[float], observed: int) -> float:
 
 def _repeated(trials: Sequence[_Trial]) -> bool:
     return len({trial.parent for trial in trials}) < len(trials)
-
-
-def _check_measured(
-    label: str, trials: Sequence[_Trial], measure: Measure, declared: Declaration
-) -> None:
-    predictions = (unit.prediction for trial in trials for unit in trial.units)
-    flag = measure.unmeasured
-    if flag and any(one is not None and flag in one.flags for one in predictions):
-        why = dict(declared.flags).get(flag, f"{measure.meaning} was not measured")
-        raise RunError(f"{label}: {why}; vlm-eval report shows what it scored")
 
 
 def _records(

@@ -80,7 +80,6 @@ class EeeExport:
         return f"{clean(self.developer or developer)}/{clean(name)}"
 
     def _check(self, runs: Iterable[Run]) -> None:
-        """Raise `ExportError` that names all options that are missing."""
         missing = []
         if not self.organisation.strip():
             missing.append("--organisation NAME (who has carried out the evaluation)")
@@ -188,7 +187,6 @@ def _result(run: Run, result: Result, part: str | None) -> dict[str, Any]:
 
 
 def _score(run: Run, result: Result, part: str | None) -> dict[str, Any]:
-    """Return the value, its interval, and what it was counted over."""
     interval, declared = result.interval, run.manifest.declaration
     cluster = clean(declared.level(declared.clusters[0]).one)
     details = {
@@ -210,7 +208,6 @@ def _score(run: Run, result: Result, part: str | None) -> dict[str, Any]:
 
 
 def _data(run: Run, result: Result) -> dict[str, Any]:
-    """Return the source of the data: a repository on the hub, or files by digest."""
     origin, repository = run.manifest.dataset, facts.repository_of(run)
     details: dict[str, Any] = {"split": result.split, "origin": origin.get("origin")}
     shared: dict[str, Any] = {"dataset_name": benchmark_of(run)}
@@ -223,7 +220,6 @@ def _data(run: Run, result: Result) -> dict[str, Any]:
 
 
 def _generation(run: Run) -> dict[str, Any]:
-    """Return the parameters of generation, and every setting that reports print."""
     config, manifest = run.manifest.config, run.manifest
     limits, known = config.get("max_tokens"), {n: config.get(n) for n in ("temperature", "top_p")}
     if isinstance(limits, list):

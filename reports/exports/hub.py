@@ -76,7 +76,6 @@ class HubExport:
         return [f"hf upload ORG/MODEL {place} . --create-pr" for place in places]
 
     def _check(self, runs: Mapping[str, Run]) -> None:
-        """Raise `ExportError` for options that contradict each other or the runs."""
         if self.source_url and not re.fullmatch(r"https?://[^\s\"<>]+", self.source_url):
             raise ExportError("--source-url is not an address (https://...)")
         if not self.source_url and (self.source_name or self.source_user or self.source_org):
