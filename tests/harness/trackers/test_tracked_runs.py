@@ -20,7 +20,7 @@ import pytest
 import harness
 from adapters.contract import Fatal
 from harness.errors import UserError
-from harness.trackers.config import TRACKERS
+from harness.trackers.tracking import TRACKERS
 from tests import numbers
 from tests.harness.batches.deferring import Provider
 from tests.harness.batches.deferring import session as batch_session
