@@ -12,7 +12,6 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
-import harness
 from harness.benchmarks import open_steps
 from harness.errors import UserError
 from tests.harness.gym.made_up import OFFERED, RIGHT, actions, made, recorded, registered
@@ -52,33 +51,6 @@ def test_an_observation_holds_what_is_recorded_of_the_step() -> None:
         box = known[bid].box
         assert candidate["bbox"] == (box and [box.x, box.y, box.width, box.height])
         assert f'id="{bid}"' in seen["pruned_html"]
-
-
-def test_choices_are_those_of_a_run_with_the_same_seed(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {
-        "benchmark": "sample",
-        "split": "dev",
-        "limit": 4,
-        "distractors": 5,
-        "seed": 7,
-    }
-    run = harness.evaluate("random", out=str(tmp_path / "run"), progress="off", **settings)
-    stored = {
-        record.detail.action_uid: [(c.id, c.text) for c in record.detail.choices]
-        for record in run.records()
-        if record.asked
-    }
-    env = made(**settings)
-    shown = {}
-    # Not in the order of the run: what is offered does not depend on it.
-    for index in reversed(range(len(env.episodes))):
-        seen, info = env.reset(options={"index": index})
-        over = False
-        while not over:
-            listed = [(c["bid"], c["text"]) for c in seen["candidates"]]
-            shown[info["action_uid"]] = listed
-            seen, _, over, _, info = env.step("noop()")
-    assert shown == stored
 
 
 def test_right_actions_are_rewarded_one_by_one(tmp_path: Path) -> None:
