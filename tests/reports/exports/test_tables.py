@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from reports.exports import export
 from reports.tables import main_table
+from tests.reports.exports.runs import made_up
 from tests.reports.runs import setup, step, worked, write
 
 
@@ -88,6 +90,21 @@ def test_equal_runs_give_equal_files(run: Path, tmp_path: Path) -> None:
         export([run], "csv", tmp_path / name, with_steps=True)
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("start", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "#x", "＝1"])
+def test_no_text_is_evaluated_by_a_spreadsheet(tmp_path: Path, start: str) -> None:
+    run = made_up(tmp_path / "r", name=f'{start}","=2', text=f"{start}\n=3")
+    export([run], "csv", tmp_path, with_steps=True)
+    for path in tmp_path.glob("*.csv"):
+        text = path.read_text("utf-8")
+        assert "\x1b" not in text and "\u202e" not in text
+        for row in csv.reader(text.splitlines()):
+            for cell in row:
+                number = cell.lstrip("-").replace(".", "", 1).replace("e-", "", 1).isdigit()
+                assert number or not cell.lstrip().startswith(tuple("=+-@#＝"))
+        # Also where a program splits at other separators than commas.
+        assert ",=" not in text and ";=" not in text and '"=' not in text
 
 
 def test_runs_are_told_apart_by_their_settings(tmp_path: Path) -> None:
