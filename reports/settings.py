@@ -309,14 +309,13 @@ def _shows_answers(attrs: Mapping[Hashable, Any]) -> bool:
     return any(str(policy).startswith("oracle-") for policy in policies)
 
 
-def about_runs(runs: dict[str, Run], *, own_rules: bool = False) -> tuple[str, ...]:
+def about_runs(runs: dict[str, Run]) -> tuple[str, ...]:
     """Describe the settings of runs, unfinished runs and unreadable lines.
 
-    Unless the table applies each run's `own_rules`, a line says so if a run's headline is not over
-    its settled valid rows.
+    A line says so if a run's headline is not over its settled valid rows.
     """
     lines = about({**attrs_of(runs), "given": {}, "corrupt": ()})
-    if not own_rules and any(_counts_otherwise(run) for run in runs.values()):
+    if any(_counts_otherwise(run) for run in runs.values()):
         lines += (
             "rates here are of answered valid rows, whatever the runs themselves count as failures",
         )

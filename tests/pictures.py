@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import adapters.processes as processes
-from adapters.processes import Child, Command
+from adapters.processes import Child, Entry
 
 _IMAGING = "imaging.py:serve"
 _idle: list[KeptChild] = []
@@ -47,7 +47,7 @@ class KeptChild(Child):
         self.close()
 
 
-def _child(entry: str | Command, **settings: Any) -> Child:
+def _child(entry: Entry, **settings: Any) -> Child:
     if not (isinstance(entry, str) and entry.endswith(_IMAGING)):
         return Child(entry, **settings)
     while _idle:

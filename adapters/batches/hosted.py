@@ -53,7 +53,6 @@ class HostedBatches(Deferring):
         self._client = client
 
     def _batch(self, batch: Fields, id: str) -> RemoteBatch:
-        """Read a batch."""
         raise NotImplementedError
 
     def _begun(self, batch: Fields) -> RemoteBatch:

@@ -132,7 +132,6 @@ def _words(error: Fields) -> str:
 
 
 def _inner(told: object) -> object:
-    """Return an error's own object, without the one around it."""
     return told.get("error", told) if isinstance(told, dict) else told
 
 

@@ -27,7 +27,6 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
@@ -47,18 +46,14 @@ class ChildEnded(Exception):
     """A child process ended; the message has its exit status and last line of standard error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A child that is another program than this Python.
+Entry = str | tuple[str, ...]
+"""What a child runs: a function that it calls with `Receive` and `Send`, as `module:function` or
+`path.py:function` (a path loads the file without its package); or the command of another program.
 
-    It reads a line of JSON for every message and writes one for every answer, which is received as
-    bytes and never unpickled. When its standard input closes, it has to end, together with what it
-    has started.
-
-    words: the command that starts it.
-    """
-
-    words: tuple[str, ...]
+That reads a line of JSON for every message and writes one for every answer, which is received as
+bytes and never unpickled. When its standard input closes, it has to end, together with what it has
+started.
+"""
 
 
 def available_cpus() -> int:
@@ -71,19 +66,14 @@ def available_cpus() -> int:
 class Child:
     """A child process. One thread may send while another receives."""
 
-    def __init__(
-        self, entry: str | Command, *, environment: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, entry: Entry, *, environment: Mapping[str, str] | None = None) -> None:
         """Start the child and return at once. Raises OSError if the program is missing.
 
-        Args:
-            entry: the function that the child calls with `Receive` and `Send`, as `module:function`
-                or `path.py:function`. A path loads the file without its package. Or a command.
-            environment: variables to set in the child in addition to those of this process.
+        `environment` has variables to set in the child in addition to those of this process.
         """
-        self._speaks_json = isinstance(entry, Command)
-        if isinstance(entry, Command):
-            words, variables = list(entry.words), dict[str, str]()
+        self._speaks_json = isinstance(entry, tuple)
+        if isinstance(entry, tuple):
+            words, variables = list(entry), dict[str, str]()
         else:
             # -P: modules in the folder of the program must not hide others of the same name.
             words = [sys.executable, "-P", str(program.__file__), entry]
@@ -183,7 +173,7 @@ class Pool:
 
     def __init__(
         self,
-        entry: str | Command,
+        entry: Entry,
         count: int,
         *,
         name: str,
@@ -194,7 +184,6 @@ class Pool:
         """Create the pool; no child is started yet.
 
         Args:
-            entry: see `Child`.
             count: the number of children, and of `threads`.
             name: prefix of the names of the threads.
             first: sent to every child before any other message; the child does not answer it.

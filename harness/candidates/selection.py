@@ -134,7 +134,8 @@ def choose(
     right = accepted(row, options)
     never = {candidate.id for candidate in row.detail.positives}
     negatives = [c.id for c in row.detail.negatives if c.id not in never]
-    absent = _absent(page, [*(c.id for c in right), *negatives])
+    ids = [*(c.id for c in right), *negatives]
+    absent = {} if page is None else {i: None for i in ids if i not in page}
 
     def is_present(node_id: str) -> bool:
         # Text nodes cannot be choices. The check is slow, so only likely choices are checked.
@@ -225,11 +226,6 @@ def _chosen(
         absent=absent,
         lost=bool(right) and not right & present,
     )
-
-
-def _absent(page: Page | None, ids: list[str]) -> dict[str, None]:
-    """Return the ids that are not on the page, as an ordered set."""
-    return {} if page is None else {i: None for i in ids if i not in page}
 
 
 def _shown(right: list[Candidate], options: CandidateOptions, order: SeededOrder) -> str | None:

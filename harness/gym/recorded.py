@@ -191,7 +191,6 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         return scene.page
 
     def _chosen(self, options: Mapping[str, Any]) -> int:
-        """Return the position of the episode to begin."""
         if not options:
             return int(self.np_random.integers(len(self.episodes)))
         if len(options) > 1 or not options.keys() <= {"task_id", "index"}:

@@ -23,7 +23,7 @@ import msgspec
 
 from adapters.contract import Fatal, Fault
 from adapters.decoding import convert_to
-from adapters.processes import ChildEnded, Command, Pool
+from adapters.processes import ChildEnded, Entry, Pool
 from adapters.processes.child import Receive, Send
 from harness.dialogue import Observation
 from harness.errors import UserError
@@ -57,7 +57,7 @@ class Foreign(Protocol):
     """
 
     @property
-    def program(self) -> str | Command:
+    def program(self) -> Entry:
         """Return the command that starts the program."""
         ...
 

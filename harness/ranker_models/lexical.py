@@ -123,7 +123,6 @@ def _query(task: str, history: Sequence[str]) -> dict[str, float]:
 
 
 def _hits(terms: Sequence[tuple[str, list[int]]], start: int, end: int) -> dict[str, int]:
-    """Count how often each word occurs in a range of positions."""
     hits = {}
     for word, where in terms:
         first = bisect_left(where, start)

@@ -26,14 +26,8 @@ from harness.commands.options import DATA, read_options, setting_options
 from harness.errors import DataError, UserError
 from harness.planning.data import open_data
 from harness.printing import say
-from harness.ranker_models.cross_encoder import (
-    RECIPE,
-    RankerCheckpoint,
-    document,
-    loaded,
-    located,
-    query,
-)
+from harness.ranker_models import cross_encoder
+from harness.ranker_models.cross_encoder import RECIPE, RankerCheckpoint, document, query
 from harness.records import Row
 from harness.runs.files import built_aside
 
@@ -47,8 +41,6 @@ _COUNT, _SHARE = click.IntRange(min=1), click.FloatRange(0, 1)
 @click.option("--learning-rate", type=_SHARE, default=3e-5, help="Peak; it then falls linearly.")
 @click.option("--batch-size", type=_COUNT, default=32, help="Pairs per update.")
 @click.option("--negatives", type=_COUNT, default=5, help="Negatives per step and epoch.")
-@click.option("--warmup", type=_SHARE, default=0.5, help="Warm-up as a share of one epoch.")
-@click.option("--weight-decay", type=_SHARE, default=0.01, help="Weight decay of the optimizer.")
 @click.option("--max-tokens", type=_COUNT, default=512, help="Longest pair in tokens.")
 @click.option("--seed", type=int, default=123, help="Seed of draws and new weights.")
 @setting_options(DATA, split={"help": "Only this split. Default: those that are not for testing."})
@@ -71,7 +63,7 @@ def train(base_model: str, out: Path, **values: Any) -> int:
         raise UserError("dtype is float16; training works in float32 or bfloat16")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} already exists; name another folder")
-    folder = located(base)
+    folder = cross_encoder.located(base)
     dataset = recorded_steps(open_data(read_options(split=splits)).part)
     for notice in dataset.notices:
         say(notice, err=True)
@@ -131,7 +123,7 @@ def fit(base: RankerCheckpoint, folder: Path, pairs: list[Any], recipe: dict[str
     from transformers import set_seed
 
     set_seed(recipe["seed"])  # It decides the weights of a new head.
-    model = loaded(base, folder, new_head=True, num_labels=1)
+    model = cross_encoder.loaded(base, folder, new_head=True, num_labels=1)
     limit = getattr(model.config, "max_position_embeddings", None) or recipe["max_tokens"]
     model.max_seq_length = min(recipe["max_tokens"], limit)
     updates = math.ceil(len(pairs) / recipe["batch_size"])
@@ -141,8 +133,8 @@ def fit(base: RankerCheckpoint, folder: Path, pairs: list[Any], recipe: dict[str
             num_train_epochs=1,  # The pairs of all epochs follow each other.
             per_device_train_batch_size=recipe["batch_size"],
             learning_rate=recipe["learning_rate"],
-            warmup_steps=math.ceil(recipe["warmup"] * updates / recipe["epochs"]),
-            weight_decay=recipe["weight_decay"],
+            warmup_steps=math.ceil(updates / recipe["epochs"] / 2),  # Half of the first epoch.
+            weight_decay=0.01,
             seed=recipe["seed"],
             data_seed=recipe["seed"],
             use_cpu=model.device.type == "cpu",

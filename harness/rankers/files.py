@@ -49,7 +49,8 @@ class _Whole(msgspec.Struct, gc=False):
 
 
 _WHOLE = decoder_of(_Whole)
-_STEPS = decoder_of(dict[str, msgspec.Raw] | None)
+_STEPS = decoder_of(dict[str, msgspec.Raw])
+_NULL = msgspec.Raw(b"null")
 _NUMBERS = decoder_of(dict[str, float])
 _ODD = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _EXAMPLE = '{"scores": {STEP: {NODE: number}}} or {"ranks": ...}'
@@ -130,7 +131,7 @@ class JsonScores(StoredRanks):
         try:
             whole = _WHOLE.decode(utf8_bytes(path))
             for sign, part in ((1, whole.ranks), (-1, whole.scores)):
-                steps = _STEPS.decode(part) or {}
+                steps = {} if part == _NULL else _STEPS.decode(part)
                 if steps and whole.sample_id:
                     steps = {whole.sample_id: part}
                 for step_id, numbers in steps.items():

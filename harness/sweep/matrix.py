@@ -181,5 +181,4 @@ def _text(value: object) -> str:
 
 
 def _key(name: str) -> str:
-    """Return a setting as a file writes it."""
     return (SETTINGS[name].key if name in SETTINGS else name).replace("_", "-")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
+from adapters.entry_points import UnknownName, absent, load_named, named_code, nearest
 from harness import __version__
 from harness.benchmarks.scoring import Records
 from harness.engine import Outcome
+from harness.errors import UserError
 from harness.planning.plan import Plan
 from harness.runs import Unit, open_run
 from harness.runs.places import public
@@ -18,8 +20,7 @@ from harness.session.reply_limit import UNUSABLE, reply_kinds
 from harness.session.summary import GROWTH, RunningScores, tokens_and_cost
 from harness.settings import Settings
 from harness.tables.results import POOLED
-from harness.trackers.config import open_trackers
-from harness.trackers.contract import Ending, TrackerThread, Values
+from harness.trackers.contract import Ending, Tracker, TrackerThread, Values
 from parsers import Results
 from parsers.declaration import SPLIT
 
@@ -28,6 +29,9 @@ EVERY_UNITS, EVERY_S = 10, 60.0
 anything new, after so many seconds."""
 END_S = 30.0
 """Seconds that the end of a session may wait for all trackers together."""
+TRACKERS = {"wandb": "harness.trackers.wandb:WandbTracker"}
+"""Those of this package; others are named as `module:Class`."""
+METHODS = ("start", "log", "finish")
 RESULTS = ("split", "measure", "average", "value", "low", "high", "n")
 Row = dict[str, Any]
 
@@ -160,7 +164,6 @@ def _rows(results: Results, split: str = "", *, whole: bool = True) -> Iterator[
 
 
 def _named(rows: Iterable[Row]) -> dict[str, float]:
-    """Return the measures that are known, by the names of points: `macro/element`."""
     known = ((f"{row['average']}/{row['measure']}", row["value"]) for row in rows)
     return {name: value for name, value in known if value is not None}
 
@@ -176,3 +179,43 @@ def _spent(records: Records) -> dict[str, float]:
         **{f"tokens/{name}": n for name, n in tokens.items() if usage.input},
         **({} if cost is None else {"cost": cost}),
     }
+
+
+def open_trackers(names: Iterable[str], given: Mapping[str, object]) -> dict[str, Tracker]:
+    """Open trackers by name or as `module:Class`, each perhaps with `:PROJECT`; nothing is sent
+    yet. `given` has trackers of the caller by name.
+
+    Raises `UserError` for an unknown name, a repeated one, and a tracker that cannot be made: its
+    package or its key is missing.
+    """
+    opened: dict[str, Tracker] = {}
+    for written in names:
+        if written in opened:
+            raise UserError(f"--track {written} is given twice")
+        try:
+            made = given[written] if written in given else _made(written)
+        except (UnknownName, UserError) as error:
+            raise UserError(f"--track {written}: {error}") from error
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            raise UserError(f"--track {written}: it cannot be opened ({why})") from error
+        if missing := [one for one in METHODS if not hasattr(made, one)]:
+            raise UserError(f"--track {written}: that is no tracker: it has no '{missing[0]}'")
+        opened[written] = cast(Tracker, made)
+    return opened
+
+
+def _made(written: str) -> object:
+    """Make the tracker of a name. Raises `UnknownName`, and what its class raises."""
+    name, _, project = written.partition(":")
+    target = TRACKERS.get(name)
+    if target is None:
+        if why := absent(written):
+            near = nearest(name, TRACKERS, ())
+            known = why if ":" in written else f"known: {', '.join(TRACKERS)}, module:Class"
+            hint = f"did you mean {near}?" if near else known
+            raise UnknownName(f"unknown tracker '{written}'; {hint}")
+        name = target = named_code("tracker", written)
+        project = written[len(name) + 1 :]
+    make: Any = load_named("tracker", name, target)
+    return make(project) if project else make()

@@ -23,7 +23,6 @@ def analyse() -> None:
 
 
 def _analysis(question: str) -> Callable[..., click.Command]:
-    """Make a command of a function that returns a frame."""
 
     def command(analysis: Callable[..., pd.DataFrame]) -> click.Command:
         @wraps(analysis)

@@ -119,7 +119,8 @@ def _checks(
             yield f"{left_out}: they have no scores elsewhere."
     nested = True
     for (small, few), (large, many) in pairwise(units.items()):
-        if apart := sum(not _nested(*pair) for pair in zip(few, many, strict=True)):
+        lists = [[{one.id for one in unit.detail.choices} for unit in of] for of in (few, many)]
+        if apart := sum(not one <= other for one, other in zip(*lists, strict=True)):
             nested = False
             yield (
                 f"NOT nested: in {apart} of {len(few)} {declared.units} the choices of {small} are "
@@ -127,11 +128,6 @@ def _checks(
             )
     if nested and len(units) > 1:
         yield f"{model}: the choices of each run are among those of the next one."
-
-
-def _nested(small: StepUnit, large: StepUnit) -> bool:
-    listed = {choice.id for choice in large.detail.choices}
-    return all(choice.id in listed for choice in small.detail.choices)
 
 
 def _chance(records: Iterable[StepUnit]) -> float | None:

@@ -89,7 +89,11 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     correlations: dict[str, float | None] = {}
     for label, one in analysed.runs.items():
         trials, left_out = complete_trials(one, declared[measure.all_of])
-        _check_measured(label, trials, measure, declared)
+        said = (unit.prediction for trial in trials for unit in trial.units)
+        flag = measure.unmeasured
+        if flag and any(one is not None and flag in one.flags for one in said):
+            why = dict(declared.flags).get(flag, f"{measure.meaning} was not measured")
+            raise RunError(f"{label}: {why}; vlm-eval report shows what it scored")
         rho = correlation([(trial.wins, trial.length) for trial in trials])
         correlations[label] = rho
         records += _records(label, trials, rho or 0.0, measure, declared)
@@ -213,16 +217,6 @@ def _repeated(trials: Sequence[_Trial]) -> bool:
     return len({trial.parent for trial in trials}) < len(trials)
 
 
-def _check_measured(
-    label: str, trials: Sequence[_Trial], measure: Measure, declared: Declaration
-) -> None:
-    predictions = (unit.prediction for trial in trials for unit in trial.units)
-    flag = measure.unmeasured
-    if flag and any(one is not None and flag in one.flags for one in predictions):
-        why = dict(declared.flags).get(flag, f"{measure.meaning} was not measured")
-        raise RunError(f"{label}: {why}; vlm-eval report shows what it scored")
-
-
 def _records(
     label: str, trials: Sequence[_Trial], rho: float, measure: Measure, declared: Declaration
 ) -> Iterable[dict[str, Any]]:
@@ -256,7 +250,10 @@ def _records(
             "observed": wins / n,
             **interval_record("observed", reach),
             "one_rate": math.fsum(chances) / n,
-            **{column: _product(in_band, rate) for column, rate in rates.items()},
+            **{
+                column: math.fsum(math.prod(map(rate, one.units)) for one in in_band) / n
+                for column, rate in rates.items()
+            },
             "correlated": math.fsum(all_succeed(overall, rho, size) for size in sizes) / n,
             "p": None if repeated else two_sided(chances, wins),
         }
@@ -271,7 +268,3 @@ def _rates(
             outcomes.setdefault(group(unit), []).append(won)
     rates = {name: sum(successes) / len(successes) for name, successes in outcomes.items()}
     return lambda unit: rates[group(unit)]
-
-
-def _product(trials: Sequence[_Trial], rate: Callable[[Unit[Any]], float]) -> float:
-    return math.fsum(math.prod(map(rate, trial.units)) for trial in trials) / len(trials)

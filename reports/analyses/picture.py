@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -95,19 +94,18 @@ def _groups(
     pairs: Sequence[Pair], declared: Declaration, place: Place | None
 ) -> Iterator[tuple[str, list[Pair]]]:
     yield f"all {declared.units}", list(pairs)
-    labels = [group.name for group in declared.groups if not group.whole]
-    keys: list[Place] = [partial(_label, name) for name in labels]
-    for key_of in (*keys, *([place] if place else [])):
+
+    def label(name: str) -> Place:
+        return lambda unit: (0.0, unit.labels.get(name, ""))
+
+    labels = [label(group.name) for group in declared.groups if not group.whole]
+    for key_of in (*labels, *([place] if place else [])):
         by_key: dict[tuple[float, str], list[Pair]] = {}
         for pair in pairs:
             by_key.setdefault(key_of(pair[0]), []).append(pair)
         if len(by_key) > 1:
             for key in sorted(by_key):
                 yield key[1], by_key[key]
-
-
-def _label(name: str, record: Unit[Any]) -> tuple[float, str]:
-    return 0.0, record.labels.get(name, "")
 
 
 def _record(

@@ -53,7 +53,6 @@ class Analysed:
         fields: Iterable[Field],
         title: str,
         *notes: str,
-        own_rules: bool = False,
         **more: Any,
     ) -> pd.DataFrame:
         """Return the records as a described frame."""
@@ -61,7 +60,7 @@ class Analysed:
             records,
             fields,
             title=title,
-            about=about_runs(self.runs, own_rules=own_rules),
+            about=about_runs(self.runs),
             notes=notes,
             declared=self.declared,
             **more,

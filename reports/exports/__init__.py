@@ -13,8 +13,7 @@
 A format is a frozen dataclass: its fields are options of `vlm-eval export`, and `write` writes some
 runs into a folder. It is added to `EXPORTS`, or by a package as an entry point of
 `vlm_eval.exports` (docs/extending.md). Its module is imported for the help of the command,
-so it imports other packages where they are used. Equal runs and options give equal files: no format
-reads the clock.
+so it imports other packages where they are used. Equal runs and options give equal content.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ def export(
 ) -> int:
     """Write every RUN (a run directory) in the format of another project (docs/export.md).
 
-    Nothing is sent anywhere: files are written into a folder, and the same run gives the same
-    files. Options with formats in brackets are for those formats only.
+    Nothing is sent anywhere: files are written into a folder. Options with formats in brackets are
+    for those formats only.
     """
     from reports.exports import export as export_runs
 

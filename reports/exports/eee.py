@@ -57,9 +57,6 @@ class EeeExport:
     )
     deployment: str = _word("deployment", "Operator of the model.", "unknown")
     availability: str = _word("availability", "Availability of its weights.", "unknown")
-    retrieved: str = option(
-        "", "When the record is made, in ISO 8601.  [default: the run's last start]", metavar="TIME"
-    )
 
     def write(self, runs: Mapping[str, Run], folder: ExportFolder) -> Iterable[str]:
         """Write a file per run."""
@@ -83,7 +80,6 @@ class EeeExport:
         return f"{clean(self.developer or developer)}/{clean(name)}"
 
     def _check(self, runs: Iterable[Run]) -> None:
-        """Raise `ExportError` that names all options that are missing."""
         missing = []
         if not self.organisation.strip():
             missing.append("--organisation NAME (who has carried out the evaluation)")
@@ -113,8 +109,7 @@ class EeeExport:
         if not measured:
             raise ExportError(f"{run.path} has nothing measured yet")
         last = manifest.sessions[-1].started if manifest.sessions else manifest.created
-        what = "--retrieved" if self.retrieved else "a time"
-        retrieved = facts.time_of(self.retrieved or last, what)
+        retrieved = facts.time_of(last, f"a time in the manifest of {run.path}")
         of_run = {"note": guarding_notes([run.path]), "run": run.name}
         of_run |= {} if run.complete else {"finished": "false"}
         of_library = {"run_schema": manifest.schema, "reading_rules": manifest.reading}
@@ -192,7 +187,6 @@ def _result(run: Run, result: Result, part: str | None) -> dict[str, Any]:
 
 
 def _score(run: Run, result: Result, part: str | None) -> dict[str, Any]:
-    """Return the value, its interval, and what it was counted over."""
     interval, declared = result.interval, run.manifest.declaration
     cluster = clean(declared.level(declared.clusters[0]).one)
     details = {
@@ -214,7 +208,6 @@ def _score(run: Run, result: Result, part: str | None) -> dict[str, Any]:
 
 
 def _data(run: Run, result: Result) -> dict[str, Any]:
-    """Return the source of the data: a repository on the hub, or files by digest."""
     origin, repository = run.manifest.dataset, facts.repository_of(run)
     details: dict[str, Any] = {"split": result.split, "origin": origin.get("origin")}
     shared: dict[str, Any] = {"dataset_name": benchmark_of(run)}
@@ -227,7 +220,6 @@ def _data(run: Run, result: Result) -> dict[str, Any]:
 
 
 def _generation(run: Run) -> dict[str, Any]:
-    """Return the parameters of generation, and every setting that reports print."""
     config, manifest = run.manifest.config, run.manifest
     limits, known = config.get("max_tokens"), {n: config.get(n) for n in ("temperature", "top_p")}
     if isinstance(limits, list):
@@ -235,7 +227,7 @@ def _generation(run: Run) -> dict[str, Any]:
     arguments = {name: one for name, one in known.items() if _is_number(one)}
     files = {"prompts_sha256": manifest.prompts, "pictures": manifest.pictures}
     return {
-        "generation_args": {**arguments, "execution_command": facts.public_command(run)},
+        "generation_args": arguments,
         "additional_details": _texts({**facts.public_settings(run), **files}),
     }
 

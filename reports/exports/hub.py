@@ -24,7 +24,6 @@ from reports.exports.facts import (
     benchmark_of,
     created,
     model_of,
-    public_command,
     public_settings,
     repository_of,
     share,
@@ -77,7 +76,6 @@ class HubExport:
         return [f"hf upload ORG/MODEL {place} . --create-pr" for place in places]
 
     def _check(self, runs: Mapping[str, Run]) -> None:
-        """Raise `ExportError` for options that contradict each other or the runs."""
         if self.source_url and not re.fullmatch(r"https?://[^\s\"<>]+", self.source_url):
             raise ExportError("--source-url is not an address (https://...)")
         if not self.source_url and (self.source_name or self.source_user or self.source_org):
@@ -158,7 +156,6 @@ def _notes(run: Run, result: Result, part: str) -> str:
         "UPPER BOUND: the pictures show where the answer is" if shows_answer else "",
         "rows without a right answer count as 0" if result.line == "strict" else "",
         ", ".join(f"{name}={value}" for name, value in public_settings(run).items()),
-        f"command: {public_command(run)}",
     ]
     return "; ".join(clean(one) for one in parts if one)
 

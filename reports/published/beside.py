@@ -150,7 +150,6 @@ def _notes(
 
 
 def _sources(rows: Sequence[Published]) -> Iterator[str]:
-    """Return a line per source and set of keys."""
     if any(row.landmark for row in rows):
         yield LANDMARKS
     by_source: dict[str, list[Published]] = {}

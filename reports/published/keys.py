@@ -109,7 +109,9 @@ def population_of(run: Run, steps: pd.DataFrame, within: tuple[str, str] | None 
     declared = getattr(run.benchmark, "sizes", ())
     if not declared:
         unknown = run.manifest.options_of("benchmark").keys() - BY_OWN_NAME["benchmark_option"]
-        filtered = unknown or any(run.manifest.chosen.get(name) for name in _filters())
+        filters = (name for name in TABLE if row_of(name).key == POPULATION)
+        parts = ("benchmark", "split", "benchmark_option")
+        filtered = unknown or any(run.manifest.chosen.get(n) for n in filters if n not in parts)
         return part if filtered else name if run.complete else finished
     declaration = run.manifest.declaration
     parent, unit = level_column(declaration.innermost), id_column(declaration)
@@ -130,12 +132,6 @@ def _whole(size: Any, counts: tuple[int, int], one_parent: bool) -> tuple[int, i
     """Return the required parents and rows; counts that are not declared are not checked."""
     tasks, rows = size.tasks or counts[0], size.rows or counts[1]
     return (1, rows // tasks) if one_parent else (tasks, rows)
-
-
-def _filters() -> list[str]:
-    """Return the settings that choose among the rows of splits."""
-    whole = ("benchmark", "split", "benchmark_option")
-    return [name for name in TABLE if row_of(name).key == POPULATION and name not in whole]
 
 
 def text_of(value: object) -> str:

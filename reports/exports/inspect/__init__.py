@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import shlex
-import struct
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,28 +53,4 @@ class InspectExport:
             refused = f"{run.path}: inspect_ai does not take {where}"
             raise ExportError(clean(refused)) from error
         write_eval_log(log, str(path))
-        undate(path)
         return note
-
-
-FIRST = struct.pack("<HH", 0, 1 << 5 | 1)
-"""Midnight of 1 January 1980, the first date that a zip file can tell: time, then date."""
-
-
-def undate(path: Path) -> None:
-    """Set the dates of all members of a zip file to the first one that there is.
-
-    Whatever they are compressed with: nothing but the dates is changed.
-    """
-    with zipfile.ZipFile(path) as archive:
-        members, entry = archive.infolist(), archive.start_dir
-    with path.open("r+b") as file:
-        for member in members:
-            # An entry of the directory: 46 bytes, of which three numbers at 28 are the lengths of
-            # the name, the extra field and the comment that follow.
-            file.seek(entry + 28)
-            lengths = struct.unpack("<3H", file.read(6))
-            for place in (member.header_offset + 10, entry + 12):
-                file.seek(place)
-                file.write(FIRST)
-            entry += 46 + sum(lengths)

@@ -91,7 +91,6 @@ def _known(values: Any) -> dict[str, Any]:
 
 
 def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
-    """Return the benchmark, the model and the settings of the run."""
     manifest, arguments = run.manifest, _known(by_own_names(run.manifest.config))
     git = _mapping(manifest.environment, "git")
     units = list(dict.fromkeys(one.unit_id for one in records))
@@ -132,13 +131,11 @@ def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
 
 
 def _metadata(run: Run) -> dict[str, Any]:
-    """Return the facts about a run without another place in a log."""
     manifest = run.manifest
     known = {
         "note": notes_of([run]),
         "unfinished": " ".join(map(clean, unfinished_lines({run.name: run}))),
         "run": manifest.name,
-        "command": facts.public_command(run),
         "model": _known(manifest.model),
         "dataset": _known(manifest.dataset),
         "prompts_sha256": manifest.prompts,

@@ -116,7 +116,6 @@ class Sampler:
         return found
 
     def _explanation(self, record: Unit[Any], error: UnitError) -> str:
-        """Return the outcome and the facts about a unit."""
         said, found = record.prediction, str(error.error_class)
         counts = record.key in self.counted
         if record.invalid is not None:
@@ -141,7 +140,6 @@ class Sampler:
         return used
 
     def _metadata(self, record: Unit[Any], part: UnitPart, error: UnitError) -> dict[str, Any]:
-        """Return the facts about a unit without another place in a sample."""
         said = record.prediction
         declared = {measure.name for measure in self.declared.of_units}
         scores = (record.scores or {}).items()

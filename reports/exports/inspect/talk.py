@@ -79,7 +79,6 @@ class Talk:
         return talk
 
     def _ask(self, call: CallRecord) -> None:
-        """Add what a call asked, and its reply."""
         asked, answer = call.exchange
         if call.embed is not None:
             texts = "\n\n".join(part for one in asked for part in map(str, one.parts))
@@ -106,7 +105,6 @@ class Talk:
             self.output, self.turns = output, self.turns + 1
 
     def _output(self, call: CallRecord, answer: str) -> im.ModelOutput:
-        """Return a reply as inspect_ai has it."""
         reply = call.reply
         model = public_text("model", reply.model) or ("" if call.role else self.model)
         content: str | list[im.Content] = answer if call.embed is not None else reply.text

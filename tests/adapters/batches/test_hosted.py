@@ -167,22 +167,6 @@ def test_too_long_a_prompt_is_a_reply_and_a_wrong_key_is_fatal(
 
 
 @every
-def test_a_refused_prompt_is_a_reply_with_the_provider_s_words(
-    provider: Provider, tmp_path: Path
-) -> None:
-    def react(ask: Ask) -> Answer:
-        refusal = error(400, f"Could not process image for {KEY}", "invalid_image")
-        return refusal if ask.text == "one" else echo(ask)
-
-    with WireServer(react) as server:
-        one, two, _ = batch(provider, server, tmp_path, *three()).outcomes
-    assert isinstance(one, Reply) and isinstance(two, Reply)
-    assert (one.finish, two.finish) == (Finish.PROVIDER_REFUSED, Finish.STOP)
-    assert "Could not process image" in one.refusal
-    assert KEY not in one.refusal
-
-
-@every
 def test_a_refused_parameter_is_learned_and_left_out(provider: Provider, tmp_path: Path) -> None:
     asked = three(temperature=0.3, by_protocol=["temperature"])
     with WireServer(refusing("temperature", then=echo)) as server:
@@ -207,13 +191,6 @@ def test_a_provider_that_only_streams_is_not_asked_again(
     with WireServer(error(400, "This model only supports stream=true")) as server:
         outcomes = batch(provider, server, tmp_path, *three()).outcomes
     assert Relearned not in map(type, outcomes)
-
-
-@every
-def test_what_the_user_gave_is_never_left_out(provider: Provider, tmp_path: Path) -> None:
-    with WireServer(refusing("temperature", then=echo)) as server:
-        outcomes = batch(provider, server, tmp_path, *three(temperature=0.3)).outcomes
-    assert {type(one) for one in outcomes} == {Fatal}
 
 
 @every
@@ -294,17 +271,6 @@ def test_an_upload_whose_answer_was_lost_is_found_and_not_repeated(
 
         found = use(adapter_for(provider, server), lose)
         assert server.batches.files[found].data == path.read_bytes()
-
-
-@every
-def test_a_torn_download_is_a_fault_and_comes_whole_the_next_time(
-    provider: Provider, tmp_path: Path
-) -> None:
-    with WireServer(echo, switches=Switches(tear=1)) as server:
-        with pytest.raises(Fault) as torn:
-            batch(provider, server, tmp_path)
-        assert torn.value.kind == "connection"
-        assert len(texts(batch(provider, server, tmp_path))) == 3
 
 
 @every

@@ -20,7 +20,6 @@ from tests.harness.commands.tool import (
     call,
     calls,
     replying,
-    start,
 )
 from tests.programs import completed
 from tests.servers import Provider, WireServer
@@ -251,14 +250,6 @@ def test_results_that_the_provider_deleted_are_told_and_asked_again(server: Wire
     assert server.batches.creates == 3
 
 
-def test_a_torn_download_is_fetched_again(server: WireServer) -> None:
-    args = arguments(server)
-    assert call(*args).code == WAITING
-    server.batches.switches.tear = 1
-    to_the_end(args)
-    check(server)
-
-
 def test_a_full_disk_sends_nothing(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
     from harness.batches import log
 
@@ -273,34 +264,6 @@ def test_a_full_disk_sends_nothing(server: WireServer, monkeypatch: pytest.Monke
     assert "no space left" in done.err.lower()
     assert "Traceback" not in done.err
     assert server.batches.uploads == 0
-    to_the_end(args)
-    check(server)
-
-
-def test_a_second_process_is_told_and_touches_nothing(server: WireServer) -> None:
-    args = arguments(server)
-    server.batches.switches.polls = 10**9
-    process = start(*args, "--wait")
-    try:
-        for line in process.stderr:
-            if "batch" in line and "answered" in line:
-                break
-        before = Path("run/batches.jsonl").read_bytes()
-        second = call(*args)
-        assert second.code == 2
-        assert "another" in second.err or "in use" in second.err
-        cancelled = call("batches", "run", "--cancel")
-        assert cancelled.code == 2
-        assert Path("run/batches.jsonl").read_bytes() == before
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
-    finally:
-        process.kill()
-        process.wait()
-    # Nothing was cancelled at the provider.
-    [batch] = server.batches.batches.values()
-    assert not batch.cancelled
-    server.batches.switches.polls = 1
     to_the_end(args)
     check(server)
 

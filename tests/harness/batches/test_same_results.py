@@ -233,17 +233,6 @@ def test_spent_and_reserved_stay_within_the_limit_over_sessions(server: WireServ
     assert cost == pytest.approx((2000 * 2.5 + 50 * 10) / 1e6 / 2)
 
 
-@pytest.mark.usefixtures("priced")
-def test_a_limit_without_a_price_is_refused_before_anything_is_sent(server: WireServer) -> None:
-    line = arguments(server, "openai", "run", *ONE_TASK, *TEXT_ONLY, "--tier", "batch")
-    done = call(*line, "--max-cost", "3")
-    assert done.code == 2
-    assert "--max-cost needs a price" in done.complaint
-    assert server.count == 0
-    assert server.batches.calls == []
-    assert not Path("run").exists()
-
-
 def test_a_refused_parameter_costs_no_batch_and_is_told_once(server: WireServer) -> None:
     plain = replying()
 

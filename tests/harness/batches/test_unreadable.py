@@ -16,7 +16,7 @@ from harness.runs import open_run
 from harness.runs.batches import unrecorded_at
 from tests.adapters.support import MODELS, PROVIDERS
 from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, Called, call, calls, replying
-from tests.servers import Answer, Ask, Provider, WireServer
+from tests.servers import Ask, Provider, WireServer
 
 WAITING = 3
 every = pytest.mark.parametrize("provider", PROVIDERS)
@@ -187,52 +187,6 @@ def test_what_the_provider_says_has_failed_costs_nothing(
     assert to_the_end(server, provider).code == 0
 
 
-def test_what_an_unreadable_reply_of_an_ordinary_call_cost_is_printed(server: WireServer) -> None:
-    usual, first = replying(), []
-
-    def react(ask: Ask) -> Answer:
-        first.append(ask)
-        return Answer(raw=b"{}") if len(first) == 3 else usual(ask)
-
-    server.react = react
-    assert run(server, "openai", "--concurrency", "1").code == 0
-    unrecorded = open_run(Path("run")).manifest.unrecorded
-    spent = sum(line["cost"] for line in calls("run")) + unrecorded
-    again = call("score", "run").out
-    assert f"cost: ${spent:.4f} billed in this run, at most ${unrecorded:.4f}" in again
-
-
-def torn(data: bytes) -> bytes:
-    return data[:-30]
-
-
-def zeros(data: bytes) -> bytes:
-    return data.rstrip(b"\n") + bytes(4096)
-
-
-def long(data: bytes) -> bytes:
-    first, rest = data.split(b"\n", 1)
-    return b"x" * (17 << 20) + first + b"\n" + rest
-
-
-@pytest.mark.parametrize(
-    ("provider", "damage"),
-    [("openai", torn), ("openai", zeros), ("openai", long), ("anthropic", torn), ("google", torn)],
-)
-def test_whole_lines_of_damaged_results_are_taken_and_the_rest_is_asked_again(
-    provider: Provider, damage: Callable[[bytes], bytes], server: WireServer
-) -> None:
-    assert in_batch(server, provider).code == WAITING
-    server.batches.switches.spoil = damage
-    done = in_batch(server, provider)
-    lost = 0 if damage is zeros else 1
-    assert ("its whole lines are read" in done.err) == bool(lost)
-    server.batches.switches.spoil = None
-    assert to_the_end(server, provider).code == 0
-    assert len(batched(server)) == len(calls("run")) + lost
-    assert (bounds() > 0) == bool(lost)
-
-
 @every
 def test_results_that_break_off_every_time_are_taken_as_far_as_they_come(
     provider: Provider, server: WireServer
@@ -297,17 +251,6 @@ def test_a_batch_whose_creation_is_answered_in_no_form_counts_and_is_asked_again
     assert bounds() == pytest.approx(upper) and upper > 0
     server.batches.switches.object = None
     assert to_the_end(server, provider).code == 0
-
-
-@every
-def test_cancelling_ends_where_the_provider_only_fails(
-    provider: Provider, server: WireServer
-) -> None:
-    assert in_batch(server, provider).code == WAITING
-    server.batches.switches.down = True
-    done = call("batches", "run", "--cancel")
-    assert done.code == 2
-    assert "give the same command again later" in done.err
 
 
 def test_a_batch_long_after_its_end_is_given_up(

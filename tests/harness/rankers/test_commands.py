@@ -80,12 +80,6 @@ def test_the_group_lists_rankers() -> None:
     assert [line.split()[0] for line in listed] == ["lexical", "cross-encoder", "file"]
 
 
-def test_missing_steps_are_listed(stored: Path) -> None:
-    done = call("rankers", "recall", stored, "-b", "sample", "--split", "test")
-    assert done.code == 2
-    assert "has no ranks for 158 of 158 selected steps" in done.complaint
-
-
 def test_a_published_pickle_is_converted_once(tmp_path: Path) -> None:
     steps = {"t_u": {"1": 1.5, "2": 2.5}}
     (tmp_path / "s.pkl").write_bytes(pickle.dumps({"scores": steps}))
@@ -122,14 +116,6 @@ def test_a_pickle_with_code_is_refused_with_its_class_named(tmp_path: Path) -> N
         ),
         (("rankers", "recall", *DEV), "name files of ranks"),
         (("rankers", "recall", "none.parquet", *DEV), "no such file of scores or ranks"),
-        (
-            ("rankers", "train", *DEV, "-o", "t", "--base-model", "x,dtype=float16"),
-            "float32 or bfloat16",
-        ),
-        (
-            ("rankers", "train", *DEV, "-o", "t", "--base-model", "x,colour=red"),
-            "unknown field `colour`",
-        ),
         (("rankers", "train", "-b", "mm-mind2web-tilde", "-o", "t"), "no split for training"),
         (("rankers", "rank", *DEV, "-o", ".", "--overwrite"), "is a folder"),
     ],

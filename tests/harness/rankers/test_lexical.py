@@ -3,13 +3,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.benchmarks import open_steps
 from harness.candidates import page_of
-from harness.errors import UserError
 from harness.page import Page
 from harness.ranker_models.recall import DEPTHS, Ranked, recall_by_split
 from harness.rankers import ByScore, candidates, open_ranks
@@ -71,21 +69,6 @@ def test_candidates_that_are_no_elements_of_the_page_come_last() -> None:
     ranks = open_ranks("lexical")
     assert isinstance(ranks, ByScore)
     assert list(ranks.scored(row, page).values())[2:] == [float("-inf")] * 2
-
-
-@pytest.mark.parametrize("task", ["", "the of", "]]>&lt;(", "ñandú 你好"])
-def test_tasks_without_known_words_leave_an_order(task: str) -> None:
-    assert sorted(order(task)) == sorted(IDS)
-
-
-def test_a_page_of_one_element() -> None:
-    row = step(html='<html backend_node_id="r"/>', ids=("r",), positive="r")
-    assert open_ranks("lexical").of(row, page_of(row)) == ["r"]
-
-
-def test_it_takes_no_argument() -> None:
-    with pytest.raises(UserError, match="takes no argument"):
-        open_ranks("lexical:fast")
 
 
 def test_recall_on_the_sample_is_what_the_guide_says() -> None:

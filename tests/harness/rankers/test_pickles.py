@@ -117,7 +117,6 @@ def test_what_numpy_would_have_written_is_refused_by_name(tmp_path: Path) -> Non
     ("whole", "complaint"),
     [
         ([1], "not of the form"),
-        ({"other": 1}, "not of the form"),
         ({"scores": [1]}, "not of the form"),
         ({"scores": {"t_u": [1]}}, "step 't_u' has a list"),
         ({"scores": {"t_u": {"1": "best"}}}, "a str for node '1'"),
@@ -129,8 +128,6 @@ def test_what_numpy_would_have_written_is_refused_by_name(tmp_path: Path) -> Non
         ({"scores": {"\ud800": {"1": 1}}}, "the name of a step must be text"),
         ({"scores": {"t_u": {"\udfff": 1}}}, "as a node"),
         ({"scores": {"t_u": {"1": 10**6000}}}, "thousands of digits as the score"),
-        ({"scores": {"t_u": {10**6000: 1}}}, "thousands of digits as a node"),
-        ({"scores": {10**6000: {"1": 1}}}, "the name of a step must be text"),
         ({"ranks": {"t_u": {"1": 10**6000}}}, "thousands of digits as the rank"),
         ({"ranks": {"t_u": {"1": 0.5}}}, r"0\.5 as the rank of node '1'"),
         ({"ranks": {"t_u": {"1": float("nan")}}}, "nan as the rank"),

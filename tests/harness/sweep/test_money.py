@@ -106,16 +106,6 @@ def test_a_run_may_spend_what_the_others_have_left(
         assert sweep._limit(runs[0]) == limit
 
 
-def test_a_run_that_is_not_started_for_lack_of_money_says_so() -> None:
-    with WireServer(replying(usage=USAGE)) as server:
-        done = call("run", "--config", priced(server), "--max-cost", "0.05", "--out", "o")
-    assert done.code == 1 and server.count == 0
-    none = call("run", "--config", "s.toml", "--max-cost", "0", "--out", "p")
-    assert none.code == 1
-    assert none.out.count("--max-cost is spent; the same line with a higher one goes on") == 2
-    assert not list(Path("p").glob("*/manifest.json"))
-
-
 def test_a_limit_needs_prices() -> None:
     words = ("-m", "openai:gpt-1e", "-m", "lexical", "-b", "sample", "--max-cost", "3")
     done = call("run", *words, "--dry-run")

@@ -39,14 +39,6 @@ def test_the_price_of_all_is_told_before(place: Path) -> None:
     assert not (place / "sweeps").exists()
 
 
-def test_other_options_are_those_of_every_run(place: Path) -> None:
-    (place / "c.toml").write_text('benchmark = "sample"\nlimit = 1\nseed = 7\n')
-    done = call("run", "-m", "lexical", "-m", "random", "--config", "c.toml", "--out", "here")
-    assert done.code == 0, done.err
-    found = [json.loads(path.read_text()) for path in (place / "here").glob("*/manifest.json")]
-    assert [one["config"]["seed"] for one in found] == [7, 7]
-
-
 MIXED = ("run", "-m", "random", "-m", "oracle", "-b", "sample", "-b", "sample-grounding")
 
 
@@ -72,19 +64,6 @@ def test_an_option_is_left_out_where_it_has_no_effect(
     assert f"without {written}, which has no effect there: {labels}\n" in done.err
 
 
-def test_of_pairs_the_ones_with_an_effect_are_kept(place: Path) -> None:
-    pairs = ("--protocol-option", "pack=seeclick", "--protocol-option", "order=text-first")
-    done = call(*MIXED, *pairs, "--limit", "1", "--out", "here", "--progress", "off")
-    assert done.code == 0, done.err
-    found = [json.loads(path.read_text()) for path in (place / "here").glob("*/manifest.json")]
-    options = {one["config"]["benchmark"]: one["config"]["protocol_option"] for one in found}
-    assert {name: one["order"] for name, one in options.items()} == dict.fromkeys(
-        ("sample", "sample-grounding"), "text-first"
-    )
-    assert options["sample-grounding"]["pack"] == "seeclick" and "pack" not in options["sample"]
-    assert len(found) == 4
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -97,25 +76,6 @@ def test_an_option_has_to_have_an_effect_on_one_of_them(words: tuple[str, str], 
     done = call(*TWO, *words)
     assert done.code == 2 and said in done.complaint
     assert done.complaint.endswith("(as in every other run)")
-
-
-def test_options_of_models_are_left_out_of_others(place: Path) -> None:
-    words = ("-m", "gpt-5.4", "-m", "claude-sonnet-5-5", "--adapter-option", "detail=low")
-    done = call("run", *words, "-b", "sample", "--limit", "1", "--dry-run")
-    assert done.code == 0, done.err
-    assert "without --adapter-option detail, which has no effect there: claude" in done.err
-
-
-def test_a_setting_of_adapters_is_left_out_of_those_without_it(place: Path) -> None:
-    (place / "s.jsonl").write_text('{"text": "A"}\n')
-    option = ("--adapter-option", "ends=odd", "-b", "sample", "--limit", "1", "--dry-run")
-    done = call("run", "-m", "scripted:s.jsonl", "-m", "openai:m", *option)
-    assert done.code == 0, done.err
-    assert "without --adapter-option ends, which has no effect there: scripted" in done.err
-    refused = call("run", "-m", "scripted:s.jsonl", *option)
-    assert refused.code == 2 and "'scripted' takes no option 'ends'" in refused.complaint
-    refused = call("run", "-m", "oracle", *option)
-    assert refused.code == 2 and "--adapter-option has no effect on the policy" in refused.complaint
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from harness.session.run import carry_out
 from tests.harness.commands.tool import Called, call, calls, last_lines, replying, start
 from tests.programs import Program
 from tests.servers import Answer, Ask, WireServer, error
@@ -142,18 +141,6 @@ def test_status_tells_how_far_all_are_and_starts_nothing(servers: list[WireServe
     assert call(*LINE, "--status").out == whole.out.rpartition("results: ")[0]
 
 
-def test_the_status_of_a_single_run(place: Path) -> None:
-    line = ("run", "-m", "lexical", "-b", "sample", "--split", "dev", "--limit", "1")
-    for out in ((), ("--out", "here")):
-        assert states(call(*line, *out, "--status").out) == {"lexical": "not started"}
-        assert call(*line, *out).code == 0
-        done = call(*line, *out, "--status")
-        assert done.code == 0 and states(done.out) == {"lexical": "complete"}
-    assert (place / "here").exists() and not (place / "sweeps").exists()
-    for more in ("--dry-run", "--json", "--details"):
-        assert call(*line, "--status", more).code == 2
-
-
 def test_a_run_that_ends_early_does_not_end_the_others(servers: list[WireServer]) -> None:
     later = error(503, "come back later", retry_after="1000")
     servers[0].react = lambda ask: later if ask.number == 3 else replying()(ask)
@@ -171,25 +158,6 @@ def test_a_run_that_ends_early_does_not_end_the_others(servers: list[WireServer]
         server.react = replying()
     asked = servers[2].count
     assert call(*LINE).code == 0 and servers[2].count == asked
-
-
-def test_a_fault_of_ours_ends_one_run_and_is_told(
-    servers: list[WireServer], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[tuple[Any, ...]] = []
-
-    def failing(*given: Any) -> Any:
-        begun.append(given)
-        if len(begun) == 1:
-            raise ZeroDivisionError("of ours")
-        return carry_out(*given)
-
-    monkeypatch.setattr("harness.sweep.command.carry_out", failing)
-    described("seed = [1, 2]", servers[:1])
-    done = call(*LINE)
-    assert done.code == 1 and len(begun) == 2
-    assert states(done.out)["openai:m0 seed=2"] == "complete"
-    assert "\nopenai:m0 seed=1: ZeroDivisionError: of ours" in done.out
 
 
 def test_a_second_process_is_refused_while_one_works(servers: list[WireServer]) -> None:

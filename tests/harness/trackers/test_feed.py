@@ -146,14 +146,3 @@ def test_numbers_are_computed_on_the_thread_of_the_tracker() -> None:
     feed.wait()
     assert tracker.points == [(1, {"macro/element": 0.5})]
     assert worked == ["tracker of a run: mine"]
-
-
-def test_an_abandoned_tracker_says_nothing_any_more() -> None:
-    tracker = Hangs("log")
-    feed, said = fed(tracker, 1)
-    assert tracker.entered.wait(PATIENCE_S)
-    feed.abandon()
-    feed.finish(Ending(1))
-    feed.wait()
-    tracker.go.set()
-    assert said == []

@@ -19,8 +19,7 @@ import pytest
 import harness
 from adapters.contract import Fatal
 from harness.errors import UserError
-from harness.runs import open_run
-from harness.trackers.config import TRACKERS, open_trackers
+from harness.trackers.tracking import TRACKERS
 from tests import numbers
 from tests.harness.batches.deferring import Provider
 from tests.harness.batches.deferring import session as batch_session
@@ -111,25 +110,6 @@ def test_the_end_is_the_summary() -> None:
         assert told[split, "task_success", "tasks"][0] == tasks["number"]
         assert told[split, "task_success", "tasks"][3] == tasks["n"] == 6
     assert ending.values["macro/element"] == told["test", "element", "macro"][0]
-
-
-def test_several_splits_are_told_one_by_one_and_pooled() -> None:
-    ending = tracked(split=["test", "dev"]).ending
-    assert ending is not None
-    splits = [row["split"] for row in ending.rows]
-    assert list(dict.fromkeys(splits)) == ["dev", "test", "all splits pooled"]
-    total = numbers.number(summary("run"), "element")
-    assert ending.values["macro/element"] == total
-
-
-def test_measures_are_those_that_the_benchmark_declares() -> None:
-    tracker = Notes()
-    harness.evaluate("centre", benchmark="sample-grounding", progress="off", track=tracker, out="r")
-    assert tracker.ending is not None
-    declared = open_run("r").manifest.declaration
-    names = {measure.name for measure in (*declared.in_tables, *declared.of_parents)}
-    assert {row["measure"] for row in tracker.ending.rows} == names
-    assert "success" not in names
 
 
 def test_neither_texts_nor_pictures_are_sent() -> None:
@@ -343,24 +323,12 @@ def test_a_name_may_have_a_project_and_files_take_it_as_any_setting(
     assert session["track"] == [name, f"{name}:mine"]
 
 
-def test_code_that_no_user_has_named_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adapters.entry_points._allowed", set())
-    with pytest.raises(UserError, match=f"run only if you name it: add --allow {OWN}"):
-        open_trackers([f"{OWN}:mine"], {})
-
-
 def test_whether_a_run_is_tracked_is_no_part_of_its_identity(known: list[Notes]) -> None:
     line = ("--model", "lexical", *DEV, "--limit", "1", "--progress", "off")
     assert call(*line).code == call(*line, "--track", "notes").code == 0
     assert len(list(Path("runs").iterdir())) == 1
     [tracker] = known
     assert tracker.ending is not None and tracker.ending.complete
-
-
-def test_a_dry_run_tells_nothing(known: list[Notes]) -> None:
-    assert call("--model", "lexical", *DEV, "--dry-run", "--track", "notes").code == 0
-    [tracker] = known
-    assert tracker.name == ""
 
 
 @pytest.mark.parametrize(

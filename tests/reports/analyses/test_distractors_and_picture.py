@@ -84,17 +84,6 @@ def test_choices_that_are_not_nested_are_told(tmp_path: Path) -> None:
     assert "NOT nested: in 1 of 1 steps" in render(distractor_curve([small, other]))
 
 
-def test_several_models_make_several_curves(tmp_path: Path) -> None:
-    runs = [
-        _run(tmp_path / f"{name}{k}", ["11", "10"], k, model={"name": name})
-        for name in ("m1", "m2")
-        for k in (2, 5)
-    ]
-    frame = distractor_curve(runs)
-    assert frame["model"].tolist() == ["m1", "m1", "m2", "m2"]
-    assert frame["change"].isna().tolist() == [True, False, True, False]
-
-
 def test_runs_that_differ_in_more_are_refused(tmp_path: Path) -> None:
     a = _run(tmp_path / "a", ["1"], 1, none="last")
     b = _run(tmp_path / "b", ["1"], 2, none="first")

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from adapters.conversation import Picture
-from harness.runs import RunError, StepUnit
+from harness.runs import StepUnit
 from reports.analyses.ceiling import (
     BOTH,
     INSIDE,
@@ -19,9 +19,6 @@ from reports.analyses.ceiling import (
     TOUCHED,
     VALID,
     ceilings,
-    crops,
-    inside,
-    touches,
 )
 from reports.analyses.independence import all_succeed, correlation, task_independence, two_sided
 from reports.formats import render
@@ -175,13 +172,3 @@ def test_without_pictures_nothing_is_said_about_them(tmp_path: Path) -> None:
     frame = ceilings(write(tmp_path / "run", worked(), setup(image_policy="none")))
     assert frame["bound"].tolist() == [VALID, LISTED]
     assert "sent no picture" in render(frame)
-
-
-def test_boxes() -> None:
-    assert inside((0, 0, 10, 10.9), (0, 0, 10, 10)) and not inside((0, 0, 10, 12), (0, 0, 10, 10))
-    assert touches((9, 9, 20, 20), (0, 0, 10, 10)) and not touches((10, 0, 20, 5), (0, 0, 10, 10))
-    record = _shown(step("A", 0, True), "1,2,3,4")
-    assert crops(record) == [(1.0, 2.0, 3.0, 4.0)]
-    odd = replace(record, pictures=(Picture("d", "v9", 1, 1),))
-    with pytest.raises(RunError, match="unknown recipe"):
-        crops(odd)

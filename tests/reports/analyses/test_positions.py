@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from parsers.records import F1_VARIANTS, Choice
 from reports.analyses.positions import Pick, option_positions, pick_of, place_test
 from reports.formats import render
 from tests.reports.runs import setup, step, worked, write
-from tests.units import changed, flat, step_scores
+from tests.units import changed, step_scores
 
 
 def _step(task: str, index: int, right: int, chosen: int | None, size: int = 3) -> StepUnit:
@@ -55,31 +53,6 @@ def test_places_are_counted(tmp_path: Path) -> None:
     assert frame["accuracy"].tolist() == [1.0, 0.5, 0.0]
 
 
-def test_numbers_are_those_of_the_raw_lines(tmp_path: Path) -> None:
-    draw = random.Random(5)
-    steps = [
-        _step(f"T{n // 4}", n % 4, draw.randrange(6), draw.choice([None, *range(6)]), 6)
-        for n in range(80)
-    ]
-    run = write(tmp_path / "run", steps, setup(dataset={"rows": 80}))
-    lines = [
-        flat(json.loads(line)) for line in (run / "steps.jsonl").read_text("utf-8").splitlines()
-    ]
-    picked = Counter(line["prediction"]["letter"] for line in lines)
-    frame = option_positions(run)
-    for _, row in frame.iterrows():
-        assert row["picked"] == picked[row["letter"]]
-        there = [
-            line["scores"]["element"]
-            for line in lines
-            if line["choices"][row["place"]]["id"] in line["gold"]["elements"]
-        ]
-        assert (row["right_there"], row["accuracy"]) == (len(there), sum(there) / len(there))
-    expected = (80 - picked[None]) / 6
-    statistic = sum((picked[x] - expected) ** 2 / expected for x in "ABCDEF")
-    assert frame.attrs["tests"]["run"]["all"]["statistic"] == pytest.approx(statistic)
-
-
 def test_the_statistic_of_independent_steps() -> None:
     picks = [Pick(("s", str(n)), place, None, 4) for n, place in enumerate([0] * 9 + [1, 2, 3])]
     found = place_test(picks, False)
@@ -102,22 +75,6 @@ def test_picks_that_repeat_within_tasks_weigh_less() -> None:
     assert many.p_independent < 1e-6 < single.p
     assert many.design == pytest.approx(6 * single.design, rel=0.2)
     assert many.p == pytest.approx(single.p, abs=0.05)
-
-
-def test_no_preference_is_rarely_found_where_there_is_none() -> None:
-    draw = random.Random(11)
-    found = 0
-    for _ in range(200):
-        picks = [
-            Pick(("s", str(task)), draw.randrange(5), draw.randrange(5), 5)
-            for task in range(40)
-            for _ in range(4)
-        ]
-        test = place_test(picks, False)
-        assert test is not None and test.p is not None
-        found += test.p < 0.05
-        assert place_test(picks, True) is not None
-    assert found <= 18
 
 
 def test_wrong_picks_cannot_fall_on_the_right_place() -> None:

@@ -14,6 +14,7 @@ import pytest
 from adapters.conversation import Reply
 from adapters.registry import Entry
 from harness.runs import Run, RunError
+from harness.runs.places import without_places
 from reports.exports import EXPORTS, ExportError, ExportFolder, export, file_name, option
 from reports.exports.command import options_by_format
 from tests.harness.commands.tool import call
@@ -95,12 +96,6 @@ def test_settings_that_nobody_could_have_given_are_told_in_a_line(
     made = setup(exclude_status=statuses)
     with pytest.raises(RunError, match="leaves out an unknown status"):
         export([write(tmp_path / "run", worked(), made)], "csv", tmp_path / "out")
-
-
-@pytest.mark.parametrize("partial", [5, ["A"], {"A": "many"}])
-def test_lengths_that_are_none_are_passed_over(tmp_path: Path, partial: object) -> None:
-    made = setup(dataset={"rows": 7, "partial_tasks": partial})
-    assert export([write(tmp_path / "run", worked(), made)], "csv", tmp_path / "out").files
 
 
 def _content(path: Path) -> str:
@@ -215,3 +210,16 @@ export(["a"], "slow", "out")
     done = call("export", tmp_path / "a", "--to", "csv", "-o", tmp_path / "out")
     assert done.code == 0 and "results.csv" in done.out
     assert not (tmp_path / ".out.part").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("https://me:w)x@host:8000/v1?key=1 answered 500", "[address] answered 500"),
+        ("no file ~/models/x.bin, or '/data/me/y'", "no file x.bin, or 'y'"),
+        ("refused by ('10.1.2.3', 8000)", "refused by ('[address]', 8000)"),
+        ("owner/name and 3/4, 1/2/3", "owner/name and 3/4, 1/2/3"),
+    ],
+)
+def test_messages_say_no_places(text: str, told: str) -> None:
+    assert without_places(text) == told

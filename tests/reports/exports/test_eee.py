@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import sys
 import uuid
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -157,16 +153,6 @@ def test_models_are_named_by_who_has_made_them(
         assert done.files[0].parts[-2] == rest
 
 
-def test_the_time_of_the_record_can_be_given(tmp_path: Path) -> None:
-    run = made_up(tmp_path / "r")
-    record = _exported(tmp_path / "a", run, retrieved="2026-11-22T12:00:00+00:00")
-    assert record["retrieved_timestamp"] == "1795348800"
-    usual = _exported(tmp_path / "b", run)
-    assert int(usual["retrieved_timestamp"]) >= int(usual["evaluation_timestamp"])
-    with pytest.raises(ExportError, match="--retrieved is not a time in ISO 8601: yesterday"):
-        _exported(tmp_path / "c", run, retrieved="yesterday")
-
-
 def test_settings_of_a_hostile_manifest_stay_within_the_schema(tmp_path: Path) -> None:
     config = {"max_tokens": 7, "temperature": True, "top_p": "=1", "protocol": HOSTILE}
     model = {"name": HOSTILE, "provider": ["x"], "revision": {"a": HOSTILE}}
@@ -176,43 +162,3 @@ def test_settings_of_a_hostile_manifest_stay_within_the_schema(tmp_path: Path) -
     record = json.loads(done.files[0].read_bytes())
     assert not _complaints(record)
     assert "\x1b" not in json.dumps(record, ensure_ascii=False)
-
-
-def _python() -> str | None:
-    """An interpreter that every-eval-ever can be installed for."""
-    known = (sys.executable, *(shutil.which(f"python3.{n}") for n in (14, 13, 12)))
-    known = (*known, *sorted(map(str, Path.home().glob(".pyenv/versions/3.1[2-9]*/bin/python"))))
-    code = "import sys, venv; sys.exit(sys.version_info < (3, 12))"
-    for one in filter(None, known):
-        if subprocess.run([one, "-c", code], capture_output=True, check=False).returncode == 0:
-            return one
-    return None
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_the_package_itself_finds_nothing_to_say(runs: Mapping[str, Path], tmp_path: Path) -> None:
-    python = _python()
-    if python is None:
-        pytest.skip("every-eval-ever needs Python 3.12 or later, and there is none")
-    subprocess.run([python, "-m", "venv", tmp_path / "env"], check=True)
-    tool = tmp_path / "env/bin"
-    installed = subprocess.run(
-        [tool / "pip", "install", "-q", "every-eval-ever==0.3.0"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if installed.returncode:
-        pytest.skip(f"every-eval-ever cannot be installed here: {installed.stderr[-300:]}")
-    done = export(runs.values(), "eee", tmp_path / "out", **WHO)
-    files = [path.relative_to(tmp_path / "out") for path in done.files]
-    told = subprocess.run(
-        [tool / "every_eval_ever", "validate", *files],
-        cwd=tmp_path / "out",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert told.returncode == 0, told.stdout
-    assert f"{len(files)} passed, 0 warning-only, 0 failed" in told.stdout

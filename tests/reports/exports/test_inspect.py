@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import subprocess
 import sys
 from collections.abc import Mapping
 from importlib.resources import files
@@ -24,7 +22,7 @@ from tests.reports.runs import setup, step, worked, write
 pytest.importorskip("inspect_ai", reason="needs the extra [inspect]")
 
 from inspect_ai.analysis import evals_df, samples_df
-from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
+from inspect_ai.log import list_eval_logs, read_eval_log
 
 from tests.reports.exports.logs import asked, exported, one_step, said, samples_of
 
@@ -80,28 +78,6 @@ def test_results_are_those_of_reports(run: Path, tmp_path: Path) -> None:
     assert frame["model"].tolist() == [log.eval.model]
 
 
-def test_results_of_the_worked_example(tmp_path: Path) -> None:
-    write(tmp_path / "run", worked())
-    frame = evals_df(str(exported(tmp_path / "run", tmp_path / "out").location))
-    assert frame["score_success_macro"][0] == pytest.approx(5 / 6)
-    assert frame["score_success_micro"][0] == pytest.approx(5 / 6)
-    assert frame["score_task_success_rate"][0] == pytest.approx(2 / 3)
-    assert frame["score_success_macro_low"][0] < 5 / 6 <= frame["score_success_macro_high"][0]
-    samples = samples_df(str(tmp_path / "out"))
-    assert (samples["score_success"] == 1).sum() == 5
-    # The row without a right answer has no value, and is among no mean.
-    assert samples["score_success"].isna().sum() == 1
-
-
-def test_the_headline_is_under_the_rules_of_the_run(tmp_path: Path) -> None:
-    write(tmp_path / "run", worked(), setup(invalid="fail"))
-    log = exported(tmp_path / "run", tmp_path / "out")
-    assert log.results is not None
-    (success,) = [one for one in log.results.scores if one.name == "success"]
-    assert success.metrics["macro"].value == pytest.approx(13 / 18)
-    assert success.metrics["micro"].value == pytest.approx(5 / 7)
-
-
 def test_rows_that_count_as_failures_score_zero(tmp_path: Path) -> None:
     rows = [*worked(), step("D", 0, True, total_steps=1, status=Status.REFUSAL)]
     made = setup(invalid="fail", exclude_status=["refusal"], dataset={"rows": 8})
@@ -110,17 +86,6 @@ def test_rows_that_count_as_failures_score_zero(tmp_path: Path) -> None:
     assert log.results is not None and len(values) == 8
     (success,) = [one for one in log.results.scores if one.name == "success"]
     assert sum(values) / 8 == pytest.approx(success.metrics["micro"].value) == 5 / 8
-
-
-def test_splits_are_groups_beside_all_of_them_together(
-    runs: Mapping[str, Path], tmp_path: Path
-) -> None:
-    log = exported(runs["made-up"], tmp_path)
-    assert log.results is not None
-    (hit,) = [one for one in log.results.scores if one.name == "hit"]
-    micro = {one.group: one.value for one in hit.metrics.values() if one.name == "micro"}
-    assert micro == pytest.approx({None: 9 / 12, "left": 4 / 6, "right": 5 / 6})
-    assert hit.metrics["micro"].group is None
 
 
 def test_tokens_read_from_a_cache_are_no_input_tokens(tmp_path: Path) -> None:
@@ -203,27 +168,23 @@ def test_a_log_does_not_depend_on_where_the_data_is(tmp_path: Path) -> None:
     data.parent.mkdir()
     data.write_bytes(files("harness.sample").joinpath("data/dev.parquet").read_bytes())
     ran(tmp_path / "run", "-m", "always-click", "--data", str(data), "--limit", "1")
-    first = export([tmp_path / "run"], "inspect", tmp_path / "a").files[0].read_bytes()
+    first = exported(tmp_path / "run", tmp_path / "a").model_dump_json()
     data.unlink()
-    assert export([tmp_path / "run"], "inspect", tmp_path / "b").files[0].read_bytes() == first
+    assert exported(tmp_path / "run", tmp_path / "b").model_dump_json() == first
     done = export([tmp_path / "run"], "inspect", tmp_path / "c", with_pictures=True)
     assert "missing" in done.notes[0]
     text = read_eval_log(str(done.files[0])).model_dump_json()
     assert "private" not in text and "mine.parquet, row" in text
 
 
-def test_equal_runs_give_equal_files_and_other_runs_other_ids(
+def test_equal_runs_give_equal_logs_and_other_runs_other_ids(
     runs: Mapping[str, Path], tmp_path: Path
 ) -> None:
     opened = list(runs.values())
     first = export(opened, "inspect", tmp_path / "a", with_pictures=True)
     second = export(opened, "inspect", tmp_path / "b", with_pictures=True)
-    digests = [
-        [hashlib.sha256(path.read_bytes()).hexdigest() for path in done.files]
-        for done in (first, second)
-    ]
-    assert digests[0] == digests[1]
-    logs = [read_eval_log(str(path)) for path in first.files]
+    logs, again = ([read_eval_log(str(path)) for path in done.files] for done in (first, second))
+    assert [one.model_dump_json() for one in logs] == [one.model_dump_json() for one in again]
     for name in ("eval_id", "run_id", "task_id"):
         assert len({getattr(log.eval, name) for log in logs}) == len(opened)
     assert len({one.uuid for log in logs for one in log.samples or []}) == sum(
@@ -284,11 +245,3 @@ def test_without_the_package_there_is_one_line(
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
     done = call("export", tmp_path / "run", "--to", "inspect", "-o", tmp_path / "out")
     assert done.code == 2 and "pip install '.[inspect]'" in done.complaint
-
-
-def test_inspect_prints_the_log(runs: Mapping[str, Path], tmp_path: Path) -> None:
-    (path,) = export([runs["episodes"]], "inspect", tmp_path).files
-    command = [sys.executable, "-m", "inspect_ai", "log", "dump", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    log = EvalLog.model_validate_json(done.stdout)
-    assert log.eval.task == "forms" and len(log.samples or []) == 8

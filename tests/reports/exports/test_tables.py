@@ -70,19 +70,6 @@ def test_numbers_on_a_part_of_a_split_say_so(tmp_path: Path) -> None:
     assert not told
 
 
-def test_a_partial_measure_says_over_how_many_units(
-    runs: Mapping[str, Path], tmp_path: Path
-) -> None:
-    export([runs["made-up"]], "csv", tmp_path)
-    frame = _results(tmp_path)
-    near = frame[(frame["measure"] == "near") & (frame["split"] == "left") & frame["headline"]]
-    assert dict(zip(near["average"], near["n"], strict=True)) == {"macro": 2, "micro": 4}
-    assert near["value"].tolist() == [0.25, 0.25]
-    pooled = frame[frame["split"] == "all splits pooled"]
-    hits = pooled[(pooled["measure"] == "hit") & (pooled["average"] == "micro")]
-    assert hits["value"].tolist() == pytest.approx([9 / 12, 9 / 12])
-
-
 def test_steps_are_those_of_the_run_and_only_on_request(run: Path, tmp_path: Path) -> None:
     from harness.runs import open_run
 

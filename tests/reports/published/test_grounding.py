@@ -25,29 +25,17 @@ FOUND = {(row.scope.benchmark, row.source, row.model, row.split): row for row in
 # Model by model as the papers print them; c marks a mean over cells.
 PRINTED = """
 SeeClick             | 53.4 c | 55.1 | 1.1  |
-OS-Atlas-4B          | 68.0 c | 71.9 | 3.7  |
 OS-Atlas-7B          | 81.0 c | 84.1 | 18.9 |
-ShowUI-2B            | 75.1 c |      | 7.7  |
 UGround initial 7B   | 73.3 c |      | 16.5 |
-UGround-V1-7B        | 86.3 c |      | 31.1 |
 Aguvis-7B            | 83.0 c |      |      |
-Aguvis-72B           | 88.4 c |      |      |
 UI-TARS-2B           | 82.3   | 84.7 | 27.7 |
-UI-TARS-7B           | 89.5   | 91.6 | 35.7 | 47.5
 UI-TARS-72B          | 88.4   | 90.3 | 38.1 |
-UI-TARS-1.5          |        | 94.2 | 61.6 |
 UI-TARS-1.5-7B       |        |      | 49.6 |
-Qwen2.5-VL-3B        |        | 80.9 | 25.9 | 27.3
 Qwen2.5-VL-7B        |        | 88.8 | 27.6 | 31.4
-Jedi-3B              |        | 88.6 | 36.1 | 50.9
 Jedi-7B              |        | 91.7 | 39.5 | 54.1
-Gemini-2.5-Pro       |        |      |      | 45.2
 Claude Computer Use  | 83.0   |      | 17.1 |
-Claude 3.7           |        | 87.6 | 27.7 |
 GTA1-7B              |        | 93.4 | 55.5 | 60.1
-GTA1-32B             |        | 95.2 | 63.6 | 65.2
 MAI-UI-8B            |        | 95.2 | 65.8 | 60.1
-UI-Venus-1.5-8B      |        | 95.9 | 68.4 | 69.7
 """
 OTHERS = {
     "webclick": "UGround-V1-7B 82.37, Qwen2.5-VL-3B 71.15, UI-TARS-2B-SFT 64.23, UGround-V1-2B "

@@ -27,9 +27,6 @@ ADA, GPT = "embedding openai:text-embedding-ada-002", "rationale openai:gpt-3.5-
     [
         ("mt-mind2web-2", "DeBERTa", SITE, (0.317,)),
         ("mt-mind2web-2", "MindAct, GPT-3.5", SUBDOMAIN, (0.04, 0.229, 0.015, 0.011)),
-        ("mt-mind2web-2", "MindAct + CAR, Flan-T5-B", SITE, (0.37, 0.675, 0.322, 0.096)),
-        ("mt-mind2web-2", "MindAct + Fixed, Flan-T5-L", TASK, (0.58, 0.797, 0.513, 0.264)),
-        ("mt-mind2web-2", "Synapse, Flan-T5-L", SUBDOMAIN, (0.474, 0.741, 0.393, 0.194)),
         ("mt-mind2web-2", "Self-MAP, Flan-T5-B", TASK, (0.562, 0.825, 0.471, 0.247)),
         (
             "mt-mind2web-3",
@@ -71,7 +68,6 @@ RELEASED = {"remembered": "released"}
     ("protocol", "options", "roles", "asked", "model"),
     [
         ("mt-mindact", RELEASED, (), CHOICE, "MindAct, Flan-T5-B"),
-        ("mt-mindact-fixed", RELEASED, (), CHOICE, "MindAct + Fixed, Flan-T5-L"),
         (
             "mt-mindact-car",
             {},
@@ -80,13 +76,6 @@ RELEASED = {"remembered": "released"}
             "MindAct + CAR, Flan-T5-L",
         ),
         ("self-map", {}, (ADA, GPT), WRITTEN, "Self-MAP, Flan-T5-L"),
-        (
-            "self-map",
-            {"generation": "false"},
-            (ADA, GPT),
-            CHOICE,
-            f"{LEFT_OUT}choices instead of generation",
-        ),
         (
             "self-map",
             {"memory_simplification": "false", **RELEASED},
@@ -100,13 +89,6 @@ RELEASED = {"remembered": "released"}
             (ADA,),
             WRITTEN,
             f"{LEFT_OUT}without rationales",
-        ),
-        (
-            "self-map",
-            {"multifaceted_matching": "false"},
-            (GPT,),
-            WRITTEN,
-            f"{LEFT_OUT}whole conversation",
         ),
     ],
 )

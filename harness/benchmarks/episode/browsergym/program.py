@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adapters.processes import ChildEnded, Command, Pool
+from adapters.processes import ChildEnded, Entry, Pool
 from harness.benchmarks.episode.browsergym import answers
 from harness.benchmarks.episode.browsergym.suites import Suite
 from harness.errors import UserError
@@ -177,9 +177,9 @@ class Gym:
     size: tuple[int, int]
 
     @property
-    def program(self) -> Command:
+    def program(self) -> Entry:
         # -I: neither our packages nor our variables for Python are meant for it.
-        return Command((self.python, "-I", "-c", START, str(Path(__file__).parent)))
+        return (self.python, "-I", "-c", START, str(Path(__file__).parent))
 
     def message(self, action: Mapping[str, Any]) -> tuple[str, Any]:
         try:
