@@ -167,7 +167,7 @@ def plan_run(
     info = model.info if model else None
     usual = default_limit(settings, info)
     limits = settings.max_tokens or usual
-    protocol = open_with(replace(settings, max_tokens=limits), source, info)
+    protocol = open_with(replace(settings, max_tokens=limits), info)
     is_own = instance is not None
     check_asks(source, protocol)
     check_settings(settings, protocol, is_policy=model is None, is_own=is_own)
@@ -195,7 +195,7 @@ def plan_run(
     done, directory = whole(limits, settings.out)
     if settings.max_tokens is None and (before := _begun_limit(directory)) not in (None, limits):
         done, directory = whole(before, settings.out)
-        protocol = open_with(replace(settings, max_tokens=before), source, info)
+        protocol = open_with(replace(settings, max_tokens=before), info)
     if model is None:
         model = open_policy(done, policy, protocol, source)
     shows = Shows.opened(done, source.options, protocol, model.info, blind=not model.sees)
@@ -263,7 +263,7 @@ def setup_of(plan: Plan) -> Setup:
         config |= objects.on_record(settings)
     if protocol.of_model:
         model = None if plan.model.policy else info
-        usual = open_protocol(settings.protocol, model=model, View=protocol.View).settings()
+        usual = open_protocol(settings.protocol, model=model).settings()
         as_usual = [name for name in protocol.of_model if of_protocol[name] == usual[name]]
         config[OF_MODEL] = as_usual
     names = {name: role.info.name for name, role in plan.roles.items()}
