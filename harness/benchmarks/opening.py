@@ -53,19 +53,12 @@ def check_asks(source: Benchmark, protocol: AskingProtocol) -> None:
 def as_oracle(
     protocol: AskingProtocol, question: Ready[Any], space: ActionSpace | None
 ) -> Prediction:
-    """Return what the protocol reads from the oracle's answers."""
+    """Return what the protocol reads from the oracle's answers, written in its form."""
     chance = chance_for(0, 0, question.unit_id, "oracle")
     right = Oracle().predict(question.view, chance, question.secret)
-    return as_answered(protocol, question.view, right, space)
-
-
-def as_answered(
-    protocol: AskingProtocol, view: Any, answer: Prediction, space: ActionSpace | None
-) -> Prediction:
-    """Write a prediction in terms of `space` in the protocol's form and read it back."""
-    replies = written_as(protocol, view, answer, space)
+    replies = written_as(protocol, question.view, right, space)
     return hold(
-        ask(protocol, view, space),
+        ask(protocol, question.view, space),
         lambda call: Reply(replies[call.place]),
         embed=lambda call: stand_in(call.texts),
     )
