@@ -65,10 +65,13 @@ def fetch(
         DataError: the hub cannot be reached, refuses access, or has no such file; the message says
             what else can be done.
     """
+    from huggingface_hub import constants
+
     cached = _cached(repo, revision, kinds, suffix)
     if cached is not None:
         return cached
-    refuse_offline(repo, revision)
+    if constants.is_offline_mode():
+        raise DataError(hub_error(OSError(OFFLINE), repo, "dataset", revision, otherwise(repo)))
     with translated(repo, revision):
         info = _listing(repo, revision)
         listed = [f for f in info.siblings or () if f.rfilename.endswith(suffix)]
@@ -188,11 +191,3 @@ def otherwise(repo: str) -> str:
         "their folder with --data PATH, or put them into the hub's cache and set HF_HUB_OFFLINE=1, "
         "or try things out with --benchmark sample"
     )
-
-
-def refuse_offline(repo: str, revision: str | None = None) -> None:
-    """Raise `DataError` if the hub must not be contacted (`HF_HUB_OFFLINE`)."""
-    from huggingface_hub import constants
-
-    if constants.is_offline_mode():
-        raise DataError(hub_error(OSError(OFFLINE), repo, "dataset", revision, otherwise(repo)))

@@ -24,11 +24,11 @@ from parsers.records import Prediction
 
 
 def open_with(
-    settings: Settings, source: Benchmark, info: AdapterInfo | None = None, *, texts: bool = True
+    settings: Settings, info: AdapterInfo | None = None, *, texts: bool = True
 ) -> AskingProtocol:
     """Open the protocol with the settings of the run. Raises `UserError`.
 
-    `source` is the benchmark that it asks about. `info` is the model's declaration, for options
+    `info` is the model's declaration, for options
     that follow from it; None where a policy answers. Without `texts`, prompts of the user's own are
     left out: what is only read needs none.
     """
@@ -36,9 +36,7 @@ def open_with(
     if not texts:
         options.pop("prompts", None)
     limits = settings.max_tokens
-    return open_protocol(
-        settings.protocol, options, max_tokens=limits, model=info, View=source.View
-    )
+    return open_protocol(settings.protocol, options, max_tokens=limits, model=info)
 
 
 def check_asks(source: Benchmark, protocol: AskingProtocol) -> None:
@@ -55,19 +53,12 @@ def check_asks(source: Benchmark, protocol: AskingProtocol) -> None:
 def as_oracle(
     protocol: AskingProtocol, question: Ready[Any], space: ActionSpace | None
 ) -> Prediction:
-    """Return what the protocol reads from the oracle's answers."""
+    """Return what the protocol reads from the oracle's answers, written in its form."""
     chance = chance_for(0, 0, question.unit_id, "oracle")
     right = Oracle().predict(question.view, chance, question.secret)
-    return as_answered(protocol, question.view, right, space)
-
-
-def as_answered(
-    protocol: AskingProtocol, view: Any, answer: Prediction, space: ActionSpace | None
-) -> Prediction:
-    """Write a prediction in terms of `space` in the protocol's form and read it back."""
-    replies = written_as(protocol, view, answer, space)
+    replies = written_as(protocol, question.view, right, space)
     return hold(
-        ask(protocol, view, space),
+        ask(protocol, question.view, space),
         lambda call: Reply(replies[call.place]),
         embed=lambda call: stand_in(call.texts),
     )

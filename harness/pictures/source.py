@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from adapters.contract import EncodedPicture, PixelPicture
+from adapters.contract import PixelPicture
 from adapters.conversation import Picture
 from harness.errors import DataError
 
@@ -196,12 +196,7 @@ def stored_picture(data: bytes) -> Picture:
 @cache
 def built_in_picture() -> Picture:
     """Return the grey square sent with a preflight call; every `PictureStore` contains it."""
-    return Picture(hashlib.sha256(built_in_bytes()).hexdigest(), BUILT_IN, SIDE, SIDE)
-
-
-def built_in_bytes() -> bytes:
-    """Return the built-in picture as PNG."""
-    return grey(SIDE, SIDE)
+    return Picture(hashlib.sha256(grey(SIDE, SIDE)).hexdigest(), BUILT_IN, SIDE, SIDE)
 
 
 @cache
@@ -218,11 +213,6 @@ def grey(width: int, height: int) -> bytes:
         checksum = zlib.crc32(kind + data)
         parts.append(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum))
     return b"".join(parts)
-
-
-def encoded(picture: Picture, data: bytes) -> EncodedPicture:
-    """Return an unprepared picture in the form that adapters expect. Raises `PictureError`."""
-    return EncodedPicture(data, read_size(data).media_type, picture.width, picture.height)
 
 
 def decode(data: bytes) -> PixelPicture:

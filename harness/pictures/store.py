@@ -15,10 +15,11 @@ from harness.pictures.recipe import Form, Recipe, libraries
 from harness.pictures.source import (
     AS_STORED,
     BUILT_IN,
+    SIDE,
     PictureError,
-    built_in_bytes,
     decode,
-    encoded,
+    grey,
+    read_size,
 )
 
 if TYPE_CHECKING:
@@ -37,18 +38,10 @@ class PictureStats:
     """Numbers of pictures since the store was made.
 
     prepared: pictures that a process has prepared.
-    reused: requests for a ready picture.
-    shared: requests for a picture under preparation.
-    evicted: pictures dropped to free memory.
-    failed: pictures that could not be prepared.
     kept_bytes: size of the prepared pictures in memory.
     """
 
     prepared: int = 0
-    reused: int = 0
-    shared: int = 0
-    evicted: int = 0
-    failed: int = 0
     kept_bytes: int = 0
 
 
@@ -133,7 +126,8 @@ class PictureStore:
         """
         data = self._as_is(picture)
         if data is not None:
-            return encoded(picture, data)
+            kind = read_size(data).media_type
+            return EncodedPicture(data, kind, picture.width, picture.height)
         prepared = await self._get(picture, "encoded")
         assert isinstance(prepared, EncodedPicture)
         return prepared
@@ -150,7 +144,7 @@ class PictureStore:
     def _as_is(self, picture: Picture) -> bytes | None:
         """Return the bytes of a picture that is sent unchanged; None for one to be prepared."""
         if picture.recipe == BUILT_IN:
-            return built_in_bytes()
+            return grey(SIDE, SIDE)
         if picture.recipe != AS_STORED:
             return None
         source = self._sources.get(picture.digest)
@@ -163,10 +157,7 @@ class PictureStore:
         ready = self._kept.get(key)
         if ready is not None:
             self._kept.move_to_end(key)
-            self.stats.reused += 1
             return ready
-        if key in self._running:
-            self.stats.shared += 1
         # Shielded: one caller that is cancelled must not cancel the work of the others.
         return await asyncio.shield(self._future(picture, form))
 
@@ -205,7 +196,7 @@ class PictureStore:
 
     @property
     def _pool(self) -> Pool:
-        """Return the processes; start them for the first picture."""
+        """The processes, which start for the first picture."""
         if self._started is None:
             from adapters.processes import Pool, available_cpus
 
@@ -254,10 +245,7 @@ class PictureStore:
 
     def _finish(self, key: Key, done: asyncio.Future[Prepared]) -> None:
         del self._running[key]
-        if done.cancelled():
-            return
-        if done.exception() is not None:  # Retrieved, or asyncio would warn about it.
-            self.stats.failed += 1
+        if done.cancelled() or done.exception():  # Retrieved, or asyncio would warn about it.
             return
         picture = done.result()
         self.stats.prepared += 1
@@ -268,7 +256,6 @@ class PictureStore:
         while self.stats.kept_bytes > self._limit:
             _, old = self._kept.popitem(last=False)
             self.stats.kept_bytes -= len(old.data)
-            self.stats.evicted += 1
 
     def _error(self, digest: str, reason: str, name: str = "") -> PictureError:
         source = self._sources.get(digest)

@@ -161,37 +161,6 @@ def test_of_a_reply_that_was_cut_only_whole_answers_count() -> None:
     assert read_point(typed + "\n", "plain", finish="length").status is OK
 
 
-PIECES = st.sampled_from(
-    [
-        '{"',
-        '"action_type": 4',
-        ", ",
-        "(0.1,0.2)",
-        "}",
-        "[",
-        "]",
-        '"bbox_2d": ',
-        "ELEMENT: ",
-        "\n",
-        "<box>",
-        "</box>",
-        "(1,2)",
-        "ACTION: CLICK",
-        '"coordinate": [1,2]',
-        "\\",
-        "'",
-        "9" * 40,
-        "-",
-    ]
-)
-
-
-@given(st.lists(PIECES, max_size=30).map("".join), st.sampled_from(FORMS))
-def test_no_text_of_such_pieces_raises(text: str, form: Form) -> None:
-    answer = read_point(text, form)
-    assert (answer.point is not None) == (answer.status is OK)
-
-
 HOSTILE = [
     "{",
     "[" * 3,

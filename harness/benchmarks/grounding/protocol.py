@@ -109,7 +109,8 @@ class Grounding(AskingProtocol):
         if unknown and self.declines != "auto":
             raise UserError(f"declines={self.declines}: {suggestion(min(unknown), DECLINES)}")
         form = self.answer_form
-        if self.refusals == "offered" and not _declines(form):
+        none = read_point(write_place(form, None), form, place_only=True)
+        if self.refusals == "offered" and none.status is not Status.NONE:
             raise UserError(f"the form {form} has no way to decline; leave out refusals=offered")
 
     @property
@@ -286,8 +287,3 @@ class Grounding(AskingProtocol):
         if self.system_place == "merged":
             return (user(system_text, *asked.parts),)
         return system(system_text), asked
-
-
-def _declines(form: Form) -> bool:
-    answer = read_point(write_place(form, None), form, place_only=True)
-    return answer.status is Status.NONE

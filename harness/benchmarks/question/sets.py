@@ -215,8 +215,7 @@ class _Stored(msgspec.Struct, frozen=True):
 class ScreenQA(QuestionSet):
     """Questions with several right answers; the marker says that the screen has none.
 
-    json: the files of version 1.2, by split.
-    hub_splits: the splits that are on the hub.
+    json: the files of version 1.2, by split; the other splits are tables on the hub.
     """
 
     name: str = "screenqa-short"
@@ -234,10 +233,9 @@ class ScreenQA(QuestionSet):
     json: Mapping[str, str] = field(
         default_factory=lambda: {"test": "test.json", "validation": "validation.json"}
     )
-    hub_splits: tuple[str, ...] = (HUB,)
 
     def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
-        lacking = [one for one in splits if one not in self.hub_splits]
+        lacking = [one for one in splits if one in self.json]
         if data is None and lacking:
             raise DataError(
                 f"{self.name}, {lacking[0]} is on no hub: give a folder with its files with --data "
@@ -246,9 +244,9 @@ class ScreenQA(QuestionSet):
         return super().folder(data, splits)
 
     def rows(self, folder: Folder, split: str) -> Iterator[PublishedQuestion]:
-        what, name = f"the questions of {split}", self.json.get(split, "")
-        if split not in self.hub_splits or (name and (folder.root / name).is_file()):
-            for file, number, stored in folder.json(name, what, _Stored):
+        what = f"the questions of {split}"
+        if split in self.json:
+            for file, number, stored in folder.json(self.json[split], what, _Stored):
                 where, screen = f"{file.name}, row {number + 1}", str(stored.image_id)
                 id, picture, golds = f"{split}_{number}", f"{screen}.jpg", stored.ground_truth
                 yield _row(where, id, stored.question, golds, screen, picture)
@@ -290,6 +288,5 @@ COMPLEX = ScreenQA(
     default_splits=("test",),
     sizes=(SplitSize("test", None, 11_781),),
     repo="rootsautomation/RICO-ScreenQA-Complex",
-    hub_splits=("test",),
-    json={"test": "data.json"},
+    json={},
 )

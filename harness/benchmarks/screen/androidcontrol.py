@@ -28,7 +28,7 @@ from parsers.actions import Action, Value
 from parsers.declaration import Level
 from parsers.screen import DIRECTIONS, OPPOSITE, Past, with_box
 
-GOLD = ("gold.jsonl", "android_control_test.jsonl", "android_control_test.json")
+GOLD = "android_control_test.jsonl"
 INDEX = "ac_idx.txt"
 RULES = (
     *("strict", "os-atlas", "gui-r1", "qwen-ac", "qwen-ac-any-swipe"),
@@ -75,65 +75,36 @@ class _Episode(msgspec.Struct, frozen=True):
     steps: list[_Step]
 
 
-class Inner(msgspec.Struct, frozen=True):
-    """The episode of an entry of `android_control_test.json`."""
-
-    episode_id: int
-    goal: str
-    step_instructions: list[str]
-
-
-class _Entry(msgspec.Struct, frozen=True):
-    """An entry of `android_control_test.json`."""
-
-    width: int
-    height: int
-    episode: Inner
-    step_check_pams: list[_Checked]
-
-
 def _read(folder: Folder, split: str) -> Iterable[ScreenStep]:
     if split == "agentcpm":
         return agentcpm.rows(folder)
-    name = next((one for one in GOLD if (folder.root / one).is_file()), GOLD[0])
-    folder.files(name, "the gold of the test steps (docs/screen-steps.md)")
-    rows = list(_rows(folder, name))
+    folder.files(GOLD, "the gold of the test steps (docs/screen-steps.md)")
+    rows = [
+        _row(f"{GOLD}, line {line}", episode, number, step)
+        for line, episode in decoded_text(folder.root / GOLD, _Episode)
+        for number, step in enumerate(episode.steps)
+    ]
     if split == "os-atlas":
         folder.files(INDEX, "the steps that OS-Atlas evaluates")
         kept = set(_indexed(folder.root / INDEX))
         if missing := sorted(kept - {(row.episode, row.step) for row in rows}):
-            raise DataError(f"{folder.root}/{INDEX}: {name} has no step {missing[0]}")
+            raise DataError(f"{folder.root}/{INDEX}: {GOLD} has no step {missing[0]}")
         rows = [row for row in rows if (row.episode, row.step) in kept]
     return rows
 
 
-def _rows(folder: Folder, name: str) -> Iterator[ScreenStep]:
-    path = folder.root / name
-    if name.endswith(".jsonl"):
-        for line, one in decoded_text(path, _Episode):
-            for step, told in enumerate(one.steps):
-                where = f"{name}, line {line}"
-                yield _row(where, one, step, told.step_instruction, told.check_options)
-        return
-    for entry in decoded(path, list[_Entry]):
-        inner, size = entry.episode, (entry.width, entry.height)
-        if len(inner.step_instructions) != len(entry.step_check_pams):
-            raise DataError(
-                f"{path}: episode {inner.episode_id} has {len(inner.step_instructions)} sentences "
-                f"for {len(entry.step_check_pams)} steps"
-            )
-        pairs = zip(inner.step_instructions, entry.step_check_pams, strict=True)
-        for step, (sentence, checked) in enumerate(pairs):
-            yield _row(name, inner, step, sentence, checked)._replace(size=size)
-
-
-def _row(
-    where: str, episode: _Episode | Inner, step: int, sentence: str, checked: _Checked
-) -> ScreenStep:
-    with reading(f"{where}, step {step} of episode {episode.episode_id}"):
-        action = _action(checked)
-    boxes = tuple(checked.candidate_bbox)
-    return agentcpm.row(where, episode.episode_id, step, episode.goal, sentence, action, boxes)
+def _row(where: str, episode: _Episode, number: int, step: _Step) -> ScreenStep:
+    with reading(f"{where}, step {number} of episode {episode.episode_id}"):
+        action = _action(step.check_options)
+    return agentcpm.row(
+        where,
+        episode.episode_id,
+        number,
+        episode.goal,
+        step.step_instruction,
+        action,
+        step.check_options.candidate_bbox,
+    )
 
 
 def _action(checked: _Checked) -> Action:
@@ -171,7 +142,7 @@ BENCHMARK = ScreenSet(
     ),
     published="2024",
     read=_read,
-    marks=(*GOLD[1:], agentcpm.CONVERTED),
+    marks=(GOLD, agentcpm.CONVERTED),
     cells=COUNTS,
     rules=RULES,
     judged={"agentcpm": OF_TREES},

@@ -147,43 +147,27 @@ def test_every_registered_benchmark_describes_itself() -> None:
         assert summary
 
 
-_AS = {
-    "whole numbers": pa.array([1, 2]),
-    "fractions": pa.array([1.5, 2.5]),
-    "truth values": pa.array([True, False]),
-    "bytes": pa.array([b"\xff\xfe", b"a"]),
-    "text": pa.array(["a", "b"]),
-    "lists of numbers": pa.array([[1], [2]]),
-    "structs": pa.array([{"a": 1}, {"a": 2}]),
-    "lists of structs": pa.array([[{"a": 1}], [{"a": 2}]]),
-    "times": pa.array([0, 0], pa.timestamp("s")),
-}
-_TEXTS = ("annotation_id", "action_uid", "website", "domain", "subdomain", "confirmed_task")
-_FITS = {
-    **dict.fromkeys((*_TEXTS, "cleaned_html", "target_action_reprs"), ("text",)),
-    **dict.fromkeys(("pos_candidates", "neg_candidates", "action_reprs"), ()),
-    "operation": ("text", "structs"),
-    "screenshot": ("bytes",),
-    "target_action_index": ("text", "whole numbers"),
-}
-
-
-@pytest.mark.parametrize("column", _FITS)
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("website", pa.array([1, 2])),
+        ("cleaned_html", pa.array([b"\xff\xfe", b"a"])),
+        ("pos_candidates", pa.array(["a", "b"])),
+        ("action_reprs", pa.array([[{"a": 1}], [{"a": 2}]])),
+        ("operation", pa.array([True, False])),
+        ("screenshot", pa.array([{"a": 1}, {"a": 2}])),
+        ("target_action_index", pa.array([1.5, 2.5])),
+    ],
+)
 def test_a_column_of_another_type_is_named_before_any_row_is_read(
-    tmp_path: Path, column: str
+    tmp_path: Path, column: str, values: pa.Array
 ) -> None:
     source = pq.read_table(write(tmp_path / "source.parquet", task("a", 2)))
-    place = source.schema.get_field_index(column)
-    for stored, values in _AS.items():
-        path = tmp_path / "test_task.parquet"
-        pq.write_table(source.set_column(place, column, values), path)
-        if stored in _FITS[column]:
-            continue
-        with pytest.raises(DataError) as caught:
-            open_steps("multimodal-mind2web", data=path)
-        message = str(caught.value)
-        assert message.startswith(f"{path}: column '{column}' holds "), stored
-        assert "\n" not in message
+    path = tmp_path / "test_task.parquet"
+    pq.write_table(source.set_column(source.schema.get_field_index(column), column, values), path)
+    with pytest.raises(DataError) as caught:
+        open_steps("multimodal-mind2web", data=path)
+    assert str(caught.value).startswith(f"{path}: column '{column}' holds ")
 
 
 @pytest.mark.parametrize(

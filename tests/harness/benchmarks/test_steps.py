@@ -313,30 +313,6 @@ def test_check_tells_each_problem_once_with_its_rows_and_the_first(tmp_path: Pat
     ]
 
 
-def test_check_tells_the_first_mistake_of_every_row(tmp_path: Path) -> None:
-    wrong = step(positives="go", screenshot="none.png", valu=1)
-    lacking = {"task": ["a"], "html": "<p>", "operatio": "CLICK", "negatives": 3}
-    path = lines(tmp_path / "s.jsonl", wrong, lacking, step(step="first"), step(action=["a"]))
-    called = call("data", "check", path)
-    assert called.code == 2
-    assert set(called.out.splitlines()) == {
-        f"{line} (first: {path}, row {row})" if row else line
-        for row, line in (
-            (1, "error: 1 row: 'positives' is 'go', not a list or JSON"),
-            (2, "error: 1 row: no 'operation', 'positives'"),
-            (3, "error: 1 row: column 'step' is 'first', not a step number"),
-            (4, "error: 1 row: 'action' is ['a'], not a text"),
-            (0, "warning: column 'valu' is not used; did you mean 'value'?"),
-            (0, "warning: column 'operatio' is not used; did you mean 'operation'?"),
-            (
-                0,
-                "4 rows, 4 with errors: a run would stop at the first of them (--benchmark-option "
-                "skip_bad_rows=yes counts them as invalid)",
-            ),
-        )
-    }
-
-
 def test_check_of_a_table_without_a_required_column_says_which_may_be_meant(
     tmp_path: Path,
 ) -> None:

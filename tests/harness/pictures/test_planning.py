@@ -52,13 +52,6 @@ def boxes_of(*recipes: str) -> list[tuple[int, int, int, int]]:
     return [Recipe.parse(text).box for text in recipes]
 
 
-def test_full_keeps_the_aspect_and_stays_within_the_budget() -> None:
-    (picture,) = plan(PicturePolicy("full"), PAGE)
-    assert (picture.width, picture.height) == (752, 4355)
-    assert picture.width * picture.height <= 1280 * 2560
-    assert picture.digest == PAGE.digest
-
-
 @pytest.mark.parametrize(
     ("page", "seen"),
     [((1280, 7412), (354, 2048)), ((1280, 2529), (768, 1517)), ((1280, 5808), (451, 2048))],
@@ -119,10 +112,6 @@ def test_viewport_is_the_top_window() -> None:
     policy = PicturePolicy("viewport")
     assert boxes_of(plan(policy, PAGE)[0].recipe) == [(0, 0, 1280, 720)]
     assert boxes_of(plan(policy, Screenshot("a", 800, 300))[0].recipe) == [(0, 0, 800, 300)]
-
-
-def test_none_shows_nothing() -> None:
-    assert plan(PicturePolicy("none"), PAGE) == ()
 
 
 def test_tiles_of_the_real_page() -> None:

@@ -11,7 +11,6 @@ import pytest
 from PIL import Image, ImageChops
 
 from benchmarks.sample.trajectories import jpeg
-from benchmarks.sample.windows import Clickable, direction
 from harness.benchmarks import Items, benchmark, open_benchmark
 from harness.benchmarks.sample_windows import jpeg_rows
 from harness.errors import DataError
@@ -54,6 +53,11 @@ def test_dev_and_test_share_no_site_and_have_the_declared_sizes() -> None:
 
 
 @pytest.mark.parametrize("split", SPLITS)
+def test_items_about_a_picture_have_no_order(split: str) -> None:
+    assert {(unit.place, unit.total) for unit in sample(split).entries} == {(None, 0)}
+
+
+@pytest.mark.parametrize("split", SPLITS)
 def test_refined_instructions_ask_for_the_same_and_name_a_neighbour(split: str) -> None:
     short, long = sample(split).entries, sample(f"{split}-refined").entries
     assert [unit.unit_id for unit in short] == [unit.unit_id for unit in long]
@@ -65,25 +69,6 @@ def test_refined_instructions_ask_for_the_same_and_name_a_neighbour(split: str) 
     named = [text for text in longer if text]
     assert all(text.startswith(", ") and text.endswith("”") for text in named)
     assert len(named) > 0.8 * len(longer)
-
-
-@pytest.mark.parametrize(
-    ("box", "told"),
-    [
-        ((300, 100, 340, 120), "to the right of “Home”"),
-        ((0, 100, 40, 120), "to the left of “Home”"),
-        ((100, 0, 140, 20), "above “Home”"),
-        ((100, 300, 140, 320), "below “Home”"),
-        ((90, 90, 200, 200), ""),
-    ],
-)
-def test_where_something_is_as_seen_from_its_neighbour(
-    box: tuple[float, float, float, float], told: str
-) -> None:
-    home = Clickable("1", "link", "Home", (100, 100, 140, 120))
-    far = Clickable("2", "link", "Far", (600, 600, 640, 620))
-    shown = [home, far] if told else [home]
-    assert direction(Clickable("3", "link", "Cart", box), [*shown]) == told
 
 
 def windows() -> Iterator[tuple[bytes, bytes, int]]:
