@@ -107,6 +107,7 @@ def _families() -> dict[str, tuple[str, ...]]:
         "centre-grounding": (run("-m centre", grounding),),
         "repeat-screens": (run("-m repeat", screens),),
         "openai-screens-turns": (run(f"{openai} {absolute} --history 2+turns:2", screens),),
+        "openai-screens-web": (run(f"{openai} {absolute} --protocol coordinates", screens),),
         "openai-mt-mindact-car": (
             run(
                 f"{openai} --protocol mt-mindact-car --ranker lexical --benchmark-option top_k=5",

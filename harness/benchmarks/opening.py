@@ -24,11 +24,11 @@ from parsers.records import Prediction
 
 
 def open_with(
-    settings: Settings, info: AdapterInfo | None = None, *, texts: bool = True
+    settings: Settings, source: Benchmark, info: AdapterInfo | None = None, *, texts: bool = True
 ) -> AskingProtocol:
     """Open the protocol with the settings of the run. Raises `UserError`.
 
-    `info` is the model's declaration, for options
+    `source` is the benchmark that it asks about. `info` is the model's declaration, for options
     that follow from it; None where a policy answers. Without `texts`, prompts of the user's own are
     left out: what is only read needs none.
     """
@@ -36,7 +36,9 @@ def open_with(
     if not texts:
         options.pop("prompts", None)
     limits = settings.max_tokens
-    return open_protocol(settings.protocol, options, max_tokens=limits, model=info)
+    return open_protocol(
+        settings.protocol, options, max_tokens=limits, model=info, View=source.View
+    )
 
 
 def check_asks(source: Benchmark, protocol: AskingProtocol) -> None:

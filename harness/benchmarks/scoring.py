@@ -146,7 +146,7 @@ def _ceiling(
     """The scores of the oracle as the protocol reads it; None where it cannot be asked."""
     valid = {key: record for key, record in distinct.items() if record.invalid is None}
     try:
-        protocol = open_with(settings, texts=False)
+        protocol = open_with(settings, source, texts=False)
     except UserError:
         return None
     found: dict[BoundKey, Scores] = {}

@@ -222,18 +222,24 @@ def protocols(name: str | None) -> None:
 
     if name is not None:
         allow(name)
-        protocol, target = open_protocol(name), PROTOCOLS.get(name)
-        summary = PROTOCOLS.names().get(name) or _about_code(target)
-        for line in (f"{name}  {summary}", *_about(protocol), ""):
-            say(line)
-        told = sentences(target)
-        print_options(
-            "--protocol-option",
-            (
-                (key, kind, getattr(protocol, key, None), SHARED.get(key) or told.get(key, ""))
-                for key, kind in options_of(name).items()
-            ),
-        )
+        open_protocol(name)
+        lines = [entry.summary for entry in PROTOCOLS.entries() if entry.name == name] or [
+            _about_code(PROTOCOLS.get(name))
+        ]
+        for target, summary in zip(PROTOCOLS.all(name), lines, strict=False):
+            known = getattr(target, "View", None)  # a factory's is known once it is called
+            View = known if isinstance(known, type) else None
+            protocol, kinds = open_protocol(name, View=View), options_of(name, View)
+            for line in (f"{name}  {summary}", *_about(protocol), ""):
+                say(line)
+            told = sentences(target)
+            print_options(
+                "--protocol-option",
+                (
+                    (key, kind, getattr(protocol, key, None), SHARED.get(key) or told.get(key, ""))
+                    for key, kind in kinds.items()
+                ),
+            )
         return
     names = PROTOCOLS.names()
     width = max(len(name) for name in names)

@@ -72,7 +72,7 @@ def _is_class_of(name: str, kind: type) -> bool:
     if PROTOCOLS.was_put(name):
         return False
     try:
-        return PROTOCOLS.get(name) is kind
+        return kind in PROTOCOLS.all(name)
     except UnknownName:
         return False
 

@@ -230,7 +230,7 @@ def setup_of(plan: Plan) -> Setup:
         config |= objects.on_record(settings)
     if protocol.of_model:
         model = None if plan.model.policy else info
-        usual = open_protocol(settings.protocol, model=model).settings()
+        usual = open_protocol(settings.protocol, model=model, View=protocol.View).settings()
         as_usual = [name for name in protocol.of_model if of_protocol[name] == usual[name]]
         config[OF_MODEL] = as_usual
     names = {name: role.info.name for name, role in plan.roles.items()}

@@ -21,7 +21,7 @@ from harness.protocols.contract import AskingProtocol
 from harness.settings import SETTINGS, written
 
 PROTOCOLS: Registry[AskingProtocol] = Registry(
-    "protocol", "vlm_eval.protocols", has=("dialogue", "View", "name")
+    "protocol", "vlm_eval.protocols", has=("dialogue", "View", "name"), several=True
 )
 _BUILT_IN = {
     "seeact-two-rounds": (
@@ -113,6 +113,14 @@ _BUILT_IN = {
 """Where each protocol is, and a line about it."""
 for _name, (_target, _summary) in _BUILT_IN.items():
     PROTOCOLS.add(_name, _target, _summary)
+PROTOCOLS.add(
+    "coordinates", "harness.benchmarks.screen.web:ScreenCoordinates", "the same on screens"
+)
+PROTOCOLS.add(
+    "seeact-two-rounds",
+    "harness.benchmarks.screen.web:ScreenRounds",
+    "describe the next action on a screen, then write it in the form of the model's family",
+)
 
 SHARED = {
     "history": "Earlier steps shown: all, none or K actions; more with +thoughts, +pictures:K or "
@@ -133,6 +141,7 @@ def open_protocol(
     *,
     max_tokens: object = None,
     model: AdapterInfo | None = None,
+    View: type[Any] | None = None,
 ) -> AskingProtocol:
     """Open a protocol with these options and the defaults of all others.
 
@@ -141,24 +150,26 @@ def open_protocol(
         options: its options, as text or as values; a `history` of "all" becomes None.
         max_tokens: the token limits of a run, for protocols that have such a field.
         model: the model's declaration, which decides some options; None for policies.
+        View: what it is to answer, where the name means several protocols; None: the first.
 
     Raises:
         UserError: the protocol does not exist, lacks an option, or rejects a value.
     """
-    target = _object_of(name)
+    target = _chosen(name, View)
     kinds = _settings_of(target)
+    about = "" if target is PROTOCOLS.get(name) else f" where it answers {target.View.__name__}"
     filled: dict[str, object] = {}
     for key, value in options.items():
         option = written(key, "protocol")
         is_pair = option.startswith("--protocol-option")
         if key not in kinds or key == "max_tokens":
-            message = f"{option} has no effect on '{name}'; leave it out"
+            message = f"{option} has no effect on '{name}'{about}; leave it out"
             if is_pair:
-                taken = options_of(name)
+                taken = options_of(name, View)
                 near = difflib.get_close_matches(key, taken, n=1)
                 hint = f"; did you mean '{near[0]}'?" if near else ""
                 hint = f"; give {written(key)}" if key in SETTINGS else hint
-                has = f"'{name}' has {', '.join(taken) or 'none'}"
+                has = f"'{name}'{about} has {', '.join(taken) or 'none'}"
                 message = f"--protocol-option: unknown key '{key}'{hint} ({has})"
             raise WithoutEffect("protocol_option", message, key)
         if key == "history":
@@ -178,10 +189,10 @@ def open_protocol(
         raise UserError(f"protocol '{name}': {error}") from error
 
 
-def options_of(name: str) -> dict[str, Any]:
+def options_of(name: str, View: type[Any] | None = None) -> dict[str, Any]:
     """Return the options that a protocol takes, with their types. Raises `UserError`."""
     return {
-        key: kind for key, kind in _settings_of(_object_of(name)).items() if key != "max_tokens"
+        key: kind for key, kind in _settings_of(_chosen(name, View)).items() if key != "max_tokens"
     }
 
 
@@ -191,7 +202,7 @@ def completed_options(
     """Return the options of an opened protocol, with values from `given` for those that
     `protocol.settings()` lacks; a `history` of None becomes "all"."""
     known = {**given, **protocol.settings()}
-    taken = options_of(name)
+    taken = options_of(name, protocol.View)
     # The name of the texts is no file: what was given, is.
     known.pop("prompts", None)
     known |= {"prompts": given["prompts"]} if given.get("prompts") else {}
@@ -221,9 +232,14 @@ def _history_of(name: str, value: object, kind: Any) -> object:
     return None if value == "all" else value
 
 
-def _object_of(name: str) -> Any:
-    """Return the object of a name. Raises `UserError`."""
+def _chosen(name: str, View: type[Any] | None) -> Any:
+    """Return the object of a name: of several the first that answers views of a class, else the
+    first. Raises `UserError`."""
     try:
+        for target in PROTOCOLS.all(name):
+            asked = getattr(target, "View", None)
+            if View is None or (isinstance(asked, type) and issubclass(View, asked)):
+                return target
         return PROTOCOLS.get(name)
     except UnknownName as error:
         raise UserError(str(error)) from error

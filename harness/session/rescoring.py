@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness.benchmarks import Benchmark, benchmark_of
+from harness.benchmarks import Benchmark, benchmark, benchmark_of
 from harness.benchmarks.opening import open_with
 from harness.benchmarks.scoring import on_record, scored, scorer_of
 from harness.benchmarks.shows import Shows
@@ -165,7 +165,7 @@ def is_read(record: Unit[Any]) -> bool:
 
 def protocol_of(settings: Settings) -> AskingProtocol:
     """The protocol that reads the replies of a run; their texts are on record."""
-    return open_with(settings, texts=False)
+    return open_with(settings, benchmark(settings.benchmark), texts=False)
 
 
 def notes_of(settings: Settings) -> Notes | None:

@@ -58,6 +58,7 @@ _SCHEMA = Schema(
         "question": frozenset(
             {"goal", "step", "history", "script", "forms", "numbers", "scroll", *_SIZE}
         ),
+        "second": frozenset({"forms", "numbers", "scroll"}),
         "single": frozenset(),
         "script": frozenset(),
         "step": frozenset({"instruction"}),
@@ -280,6 +281,15 @@ class ScreenAgent(AskingProtocol):
             return (*start, user(question), *replies, user(picture))
         pictures = (*earlier_pictures(steps, history), picture)
         return (*start, illustrated(pictures, question, order=self.order))
+
+    def second(self, task: Task, picture: Picture) -> str:
+        """Return the question for an action that was described in words."""
+        return self.texts.fill(
+            "second",
+            forms="\n".join(self._forms(task, picture)),
+            numbers=self.texts.fill(self.convention, width=picture.width, height=picture.height),
+            scroll=self.texts[self.side(task)],
+        ).strip()
 
     def _earlier(self, past: Past, known: Earlier, task: Task, picture: Picture) -> Earlier:
         """An earlier step with its words: what was replied where that is on record, else what was

@@ -23,7 +23,7 @@ from harness.protocols import (
 )
 from harness.protocols.registry import options_of
 from harness.protocols.seeact import TwoRounds
-from harness.views import StepView
+from harness.views import ItemView, LiveView, ScreenView, StepView
 from parsers import Prediction, Status
 
 GIVEN: dict[str, Any] = {}
@@ -116,11 +116,30 @@ def test_what_a_protocol_does_not_take_is_refused_by_name(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["coordinates", "seeact-two-rounds"])
+def test_a_name_means_the_protocol_that_answers_what_is_shown(name: str) -> None:
+    pages, screens = (open_protocol(name, View=View) for View in (StepView, ScreenView))
+    assert (pages.View, screens.View) == (StepView, ScreenView)
+    assert open_protocol(name) == pages == open_protocol(name, View=LiveView)
+    for one in (pages, screens):
+        settings = one.settings()
+        again = open_protocol(name, completed_options(name, one), View=one.View)
+        assert one.name == settings["protocol"] == name and again.settings() == settings
+
+
+class StrangeView(ItemView[str]):
+    """What nobody answers."""
+
+
+def test_where_none_of_a_name_answers_the_first_says_what_it_answers() -> None:
+    assert open_protocol("coordinates", View=StrangeView).View is StepView
+
+
 def test_every_benchmark_can_be_asked_with_its_own_protocol() -> None:
     for name in BENCHMARKS.names():
         one = declared(name)
         if one is not None and one.protocol in PROTOCOLS.names():
-            asked = open_protocol(one.protocol)
+            asked = open_protocol(one.protocol, View=one.View)
             assert issubclass(one.View, asked.View), name
             assert policies_for(one.View), name
 

@@ -123,7 +123,7 @@ def test_the_same_is_asked_of_every_family_whatever_is_right(family: str) -> Non
     for name in PROTOCOLS.names():
         if not any(issubclass(source.View, one.View) for one in PROTOCOLS.all(name)):
             continue
-        protocol = open_protocol(name)
+        protocol = open_protocol(name, View=source.View)
         settings, pictures = Settings(benchmark=family), PicturePolicy("full")
         shows = Shows(settings, source.options, protocol, pictures)
         for unit, other in itertools.pairwise(whole.entries):
