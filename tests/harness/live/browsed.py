@@ -35,7 +35,6 @@ class Pages(BrowserWorld):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self.folders = {HOST: Path(options["folder"])}
-        self.hosts = options.get("hosts", ())
         super().__init__(options)
 
     def begin(self, episode: Mapping[str, Any]) -> Observation:

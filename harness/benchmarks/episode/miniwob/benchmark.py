@@ -149,7 +149,7 @@ _STATE = """() => {
 
 
 class MiniWoBWorld(BrowserWorld):
-    """Options: `pages`, the folder of the pages, and those of `BrowserWorld`.
+    """Options: `pages`, the folder of the pages.
 
     An episode has a `task` and a `seed`, which is a text.
     """
