@@ -100,16 +100,10 @@ def test_children_of_what_is_removed_move_up_and_its_text_goes() -> None:
         "</div></html>"
     )
     # 1 html, 2 div, 3 text, 4 p, 5 b, 6 u, 7 a: three levels up from a are u, b and p.
-    assert (
-        found.refined({"7": "A"}, pruning=Pruning(2, 30, 3))
-        == "<p| far <a[A]| here > >"
-    )
+    assert found.refined({"7": "A"}, pruning=Pruning(2, 30, 3)) == "<p| far <a[A]| here > >"
     # The root stays, though nobody collected it, and so do its attributes, but not its text.
     rooted = page("<html title='root'><text>lost</text><div><p><a>here</a></p></div></html>")
-    assert (
-        rooted.refined({"5": "A"}, pruning=Pruning(0, 30, 3))
-        == "<html| root <a[A]| here > >"
-    )
+    assert rooted.refined({"5": "A"}, pruning=Pruning(0, 30, 3)) == "<html| root <a[A]| here > >"
     assert rooted.refined({"5": "A"}, pruning=WHOLE) == "<html| root; lost <a[A]| here > >"
 
 
