@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 _KEPT = 256
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".htm": "text/html"}
-_PAGE = "text/html"
 
 
 def serve(session: CDPSession, folders: Mapping[str, Path]) -> None:
@@ -77,30 +76,23 @@ def serve(session: CDPSession, folders: Mapping[str, Path]) -> None:
     session.send("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
 
 
-def _response(root: Path, path: str) -> dict[str, object]:
-    found = _file(root, path)
-    if found is None:
-        return {"responseCode": 404}
-    body, kind = found
-    headers = [{"name": "Content-Type", "value": kind}]
-    if not kind.startswith(_PAGE):
-        headers.append({"name": "Cache-Control", "value": "max-age=86400"})
-    return {"responseCode": 200, "responseHeaders": headers, "body": body}
-
-
 @lru_cache(_KEPT)
-def _file(root: Path, path: str) -> tuple[str, str] | None:
-    """Read a file as base64, with its media type; None if it is not in the folder."""
+def _response(root: Path, path: str) -> dict[str, object]:
+    """Answer with a file of the folder; 404 for anything else."""
     try:
         file = (root / path.lstrip("/")).resolve()
         if not file.is_relative_to(root) or not file.is_file():
-            return None
-        kind = _KINDS.get(file.suffix) or mimetypes.guess_type(file.name)[0]
-        text = kind is not None and kind.startswith("text/")
-        kind = f"{kind}; charset=utf-8" if text else kind
-        return base64.b64encode(file.read_bytes()).decode(), kind or "application/octet-stream"
+            return {"responseCode": 404}
+        body = base64.b64encode(file.read_bytes()).decode()
     except (OSError, ValueError):
-        return None
+        return {"responseCode": 404}
+    kind = _KINDS.get(file.suffix) or mimetypes.guess_type(file.name)[0]
+    kind = kind or "application/octet-stream"
+    text = "; charset=utf-8" if kind.startswith("text/") else ""
+    headers = [{"name": "Content-Type", "value": kind + text}]
+    if kind != "text/html":
+        headers.append({"name": "Cache-Control", "value": "max-age=86400"})
+    return {"responseCode": 200, "responseHeaders": headers, "body": body}
 
 
 SETTLING_S = 0.5

@@ -65,11 +65,11 @@ class Draft:
     steps: the steps recorded so far.
     """
 
-    def __init__(self, out: Path, *, website: str, domain: str, subdomain: str) -> None:
+    def __init__(self, out: Path, website: str) -> None:
         """Raises `UserError` if the folder cannot be made."""
         self.steps: list[Taken] = []
         self._out = out
-        self._task = RecordedTask(str(uuid4()), "", website, domain, subdomain)
+        self._task = RecordedTask(str(uuid4()), "", website)
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
