@@ -210,14 +210,10 @@ def python_at(path: str | None) -> str:
     return str(found.absolute())
 
 
-def stand_in() -> Path | None:
-    """Return the system's Chromium where it can replace Playwright's own browsers."""
-    return chromium() if sys.platform.startswith("linux") else None
-
-
 def options_of(suite: Suite) -> dict[str, Any]:
     """Return the first message to the other side."""
-    path = stand_in()
+    # Only on Linux is it known where Playwright looks for its own browsers.
+    path = chromium() if sys.platform.startswith("linux") else None
     return {
         "suite": suite.name,
         "module": suite.module,
