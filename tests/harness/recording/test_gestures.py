@@ -247,16 +247,9 @@ def test_without_a_display_one_line_says_what_to_do(
             "goal = 'a'\nsteps = [{ op = 'CLICK', att = 'b' }]",
             "unknown field `att`; keys are op, at",
         ),
-        ("goal = 'a'\nsteps = [{ at = 'b' }]", "missing required field `op`"),
         ("goal = 'a'\nsteps = [{ op = 'FLY', at = 'b' }]", "'FLY' .* op is one of CLICK"),
-        ("goal = ' '\nsteps = []", "needs goal, a text, and steps"),
         ("goal = 'a'\nsteps = [{ op = 'CLICK' }]", "CLICK needs at"),
         ("goal = 'a'\nsteps = [{ op = 'GOTO' }]", "GOTO needs value, an address"),
-        ("goal = 'a'\nsteps = [{ op = 'DRAG', at = 'b' }]", "DRAG needs value, a selector"),
-        (
-            "goal = 'a'\nsteps = [{ op = 'CLICK', at = 3 }]",
-            r"Expected `str`, got `int` - at `\$\.at`",
-        ),
         ("goal = 'a'\nsteps = [{ op = 'CLICK', at = 'b', times = true }]", "Expected `int`"),
     ],
 )
@@ -264,15 +257,8 @@ def test_what_is_wrong_with_a_script_is_named(tmp_path: Path, content: str, said
     path = tmp_path / "script.toml"
     path.write_text(content)
     with pytest.raises(UserError, match=said):
-        run(
-            "data",
-            "record",
-            "https://a.invalid",
-            "--script",
-            str(path),
-            "--out",
-            str(tmp_path / "out"),
-        )
+        given = ["--script", str(path), "--out", str(tmp_path / "out")]
+        run("data", "record", "https://a.invalid", *given)
 
 
 @pytest.mark.parametrize(

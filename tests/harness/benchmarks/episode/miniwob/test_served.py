@@ -44,7 +44,7 @@ def test_a_model_that_points_at_the_button_gets_the_reward(
             *("run", "-m", "openai:m", "--base-url", server.base_url("openai"), "--no-preflight"),
             *("--benchmark", "miniwob"),
             *("--protocol", "coordinates", "--protocol-option", "coordinates=absolute"),
-            *(
+            *[
                 "--only",
                 "task=click-test-2",
                 "--benchmark-option",
@@ -53,7 +53,7 @@ def test_a_model_that_points_at_the_button_gets_the_reward(
                 "3",
                 "-o",
                 "run",
-            ),
+            ],
         )
     assert done.code == 0, done.err
     (ask,) = asked
@@ -95,17 +95,17 @@ def test_screenshots_that_differ_are_shown_again(
             *("run", "-m", "openai:m", "--base-url", server.base_url("openai"), "--no-preflight"),
             *("--benchmark", "miniwob", "--protocol", "coordinates", "--history", "turns:3"),
             *("--protocol-option", "coordinates=absolute", "--protocol-option", "form=ui-tars"),
-            *(
+            *[
                 "--only",
                 "task=enter-text",
                 "--benchmark-option",
                 "episodes=1",
-                "--benchmark-option",
-                "max_steps=4",
                 "--seed",
                 "3",
-            ),
-            *("-o", "run"),
+                "-o",
+                "run",
+            ],
+            *("--benchmark-option", "max_steps=4"),
         )
     assert done.code == 0, done.err
     assert [ask.pictures for ask in asked] == [1, 2, 3, 3]
