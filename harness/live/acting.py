@@ -7,7 +7,7 @@ that the world knows, and keys must be names of keys.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import urlsplit
 
@@ -56,34 +56,42 @@ class Hands:
     def act(self, action: Action) -> None:
         """Carry out an action. Raises `NotDone`, `playwright.sync_api.Error`."""
         arguments = action.arguments
+        value = as_text(arguments.get("value"))
+        somewhere = action.element is not None or action.point is not None
         match action.name:
             case "CLICK":
                 self._click(action)
             case "TYPE":
-                self._type(action, as_text(arguments.get("value")))
+                self._type(action, value)
                 if arguments.get("press_enter") is True:
                     self._page.keyboard.press("Enter")
             case "SELECT":
-                self._call("choose", *self._where(action), as_text(arguments.get("value")))
+                self._call("choose", *self._where(action), value)
             case "HOVER":
                 self._page.mouse.move(*self._place(action))
-            case "ENTER":
-                if action.element is not None or action.point is not None:
-                    self._call("focus", *self._where(action))
-                self._page.keyboard.press("Enter")
-            case "PRESS":
-                key = as_text(arguments.get("key"))
+            case "ENTER" | "PRESS":
+                key = "Enter" if action.name == "ENTER" else as_text(arguments.get("key"))
                 if not _KEYS.fullmatch(key):
                     raise NotDone("that is no name of a key")
-                if action.element is not None or action.point is not None:
+                if somewhere:
                     self._call("focus", *self._where(action))
                 self._page.keyboard.press(key)
             case "KEYS":
-                self._write(as_text(arguments.get("value")))
+                self._write(value)
             case "SCROLL":
-                self._scroll(action)
+                way = WAYS.get(as_text(arguments.get("direction")))
+                if way is None:
+                    raise NotDone("the direction is up, down, left or right")
+                at = self._place(action) if somewhere else self._middle
+                across, down = (
+                    SCROLLED * length * one for length, one in zip(self._size, way, strict=True)
+                )
+                self._wheel(at, across, down)
             case "SCROLL_BY":
-                self._scroll_by(arguments.get("delta_x"), arguments.get("delta_y"))
+                deltas = [arguments.get("delta_x"), arguments.get("delta_y")]
+                if not _are_numbers(deltas):
+                    raise NotDone("scrolling needs how far to the right and down")
+                self._wheel(self._middle, *(delta / self._scale for delta in deltas))
             case "DRAG":
                 self._drag(action)
             case "GOTO":
@@ -93,8 +101,8 @@ class Hands:
             case "FORWARD":
                 self._page.go_forward(wait_until="domcontentloaded")
             case "WAIT":
-                wanted = arguments.get("ms")
-                wait = wanted if _is_number(wanted) else USUAL_WAIT_MS
+                wanted = [arguments.get("ms")]
+                wait = wanted[0] if _are_numbers(wanted) else USUAL_WAIT_MS
                 self._page.wait_for_timeout(min(max(0, wait), LONGEST_WAIT_MS))
             case name if name not in (MESSAGE, *STOPS):
                 raise NotDone("there is no such action")
@@ -142,27 +150,19 @@ class Hands:
         else:
             self._page.keyboard.insert_text(value)
 
-    def _scroll(self, action: Action) -> None:
-        way = WAYS.get(as_text(action.arguments.get("direction")))
-        if way is None:
-            raise NotDone("the direction is up, down, left or right")
-        middle = self._size[0] / 2, self._size[1] / 2
-        somewhere = action.element is not None or action.point is not None
-        self._page.mouse.move(*(self._place(action) if somewhere else middle))
-        width, height = (SCROLLED * length for length in self._size)
-        self._page.mouse.wheel(way[0] * width, way[1] * height)
-        self._tab.call("frames")
+    @property
+    def _middle(self) -> Point:
+        return self._size[0] / 2, self._size[1] / 2
 
-    def _scroll_by(self, *deltas: Any) -> None:
-        if not all(map(_is_number, deltas)):
-            raise NotDone("scrolling needs how far to the right and down")
-        self._page.mouse.move(self._size[0] / 2, self._size[1] / 2)
-        self._page.mouse.wheel(deltas[0] / self._scale, deltas[1] / self._scale)
+    def _wheel(self, at: Point, across: float, down: float) -> None:
+        """Turn the wheel at a point, by pixels of the page."""
+        self._page.mouse.move(*at)
+        self._page.mouse.wheel(across, down)
         self._tab.call("frames")
 
     def _drag(self, action: Action) -> None:
-        ends = action.arguments.get("to_x"), action.arguments.get("to_y")
-        if not all(map(_is_number, ends)):
+        ends = [action.arguments.get("to_x"), action.arguments.get("to_y")]
+        if not _are_numbers(ends):
             raise NotDone("a drag needs the point that it goes to")
         mouse = self._page.mouse
         end = self._on_page(ends)
@@ -198,7 +198,7 @@ class Hands:
 
     def _on_page(self, point: Any) -> Point:
         """Convert a point of the screenshot to pixels of the page. Raises `NotDone`."""
-        if point is None or not all(_is_number(number) for number in point):
+        if point is None or not _are_numbers(point):
             raise NotDone("the action needs an element or a point")
         x, y = (number / self._scale for number in point)
         if not (0 <= x < self._size[0] and 0 <= y < self._size[1]):
@@ -218,7 +218,8 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _is_number(value: object) -> TypeGuard[float]:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return -FAR <= value <= FAR
+def _are_numbers(values: Sequence[object]) -> TypeGuard[Sequence[float]]:
+    return all(
+        isinstance(one, int | float) and not isinstance(one, bool) and -FAR <= one <= FAR
+        for one in values
+    )

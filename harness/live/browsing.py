@@ -25,7 +25,7 @@ import base64
 import mimetypes
 import time
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -47,13 +47,12 @@ if TYPE_CHECKING:
 
 _KEPT = 256
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".htm": "text/html"}
-_PAGE = "text/html"
 
 
-def serve(session: CDPSession, folders: Mapping[str, Path], hosts: Collection[str] = ()) -> None:
+def serve(session: CDPSession, folders: Mapping[str, Path]) -> None:
     """Answer requests of a page for `https://HOST/PATH` from the folder of the host.
 
-    Requests for `hosts` continue; all others fail, and a page that leaves for elsewhere stays.
+    All others fail, and a page that leaves for elsewhere stays.
     Unlike with `file://` addresses, a page cannot read other files of this machine. Unlike with
     routes of Playwright, the browser caches scripts and styles, and an episode begins in half the
     time; files must not change while they are served.
@@ -70,8 +69,6 @@ def serve(session: CDPSession, folders: Mapping[str, Path], hosts: Collection[st
             if root := roots.get(parts.netloc):
                 wanted = unquote(parts.path) if request["method"] == "GET" else ""
                 session.send("Fetch.fulfillRequest", {**which, **_response(root, wanted)})
-            elif parts.hostname in hosts:
-                session.send("Fetch.continueRequest", which)
             else:
                 session.send("Fetch.failRequest", {**which, "errorReason": "Aborted"})
 
@@ -79,30 +76,23 @@ def serve(session: CDPSession, folders: Mapping[str, Path], hosts: Collection[st
     session.send("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
 
 
-def _response(root: Path, path: str) -> dict[str, object]:
-    found = _file(root, path)
-    if found is None:
-        return {"responseCode": 404}
-    body, kind = found
-    headers = [{"name": "Content-Type", "value": kind}]
-    if not kind.startswith(_PAGE):
-        headers.append({"name": "Cache-Control", "value": "max-age=86400"})
-    return {"responseCode": 200, "responseHeaders": headers, "body": body}
-
-
 @lru_cache(_KEPT)
-def _file(root: Path, path: str) -> tuple[str, str] | None:
-    """Read a file as base64, with its media type; None if it is not in the folder."""
+def _response(root: Path, path: str) -> dict[str, object]:
+    """Answer with a file of the folder; 404 for anything else."""
     try:
         file = (root / path.lstrip("/")).resolve()
         if not file.is_relative_to(root) or not file.is_file():
-            return None
-        kind = _KINDS.get(file.suffix) or mimetypes.guess_type(file.name)[0]
-        text = kind is not None and kind.startswith("text/")
-        kind = f"{kind}; charset=utf-8" if text else kind
-        return base64.b64encode(file.read_bytes()).decode(), kind or "application/octet-stream"
+            return {"responseCode": 404}
+        body = base64.b64encode(file.read_bytes()).decode()
     except (OSError, ValueError):
-        return None
+        return {"responseCode": 404}
+    kind = _KINDS.get(file.suffix) or mimetypes.guess_type(file.name)[0]
+    kind = kind or "application/octet-stream"
+    text = "; charset=utf-8" if kind.startswith("text/") else ""
+    headers = [{"name": "Content-Type", "value": kind + text}]
+    if kind != "text/html":
+        headers.append({"name": "Cache-Control", "value": "max-age=86400"})
+    return {"responseCode": 200, "responseHeaders": headers, "body": body}
 
 
 SETTLING_S = 0.5
@@ -115,15 +105,11 @@ end pages that never answer."""
 class BrowserWorld(World):
     """A world of pages.
 
-    Options: `browser` (path of Chromium; missing or None: the system's), `scale` (pixels of the
-    screenshot per pixel of the page), `page` (True, the default, to observe the page's HTML).
-
     size: width and height of the viewport, in pixels of the page.
     window: width and height of the window, whose upper left part is visible; default: `size`.
     kept: parts of observed pages that Mind2Web's cleaning drops.
-    scale: default of the option `scale`.
+    scale: pixels of the screenshot per pixel of the page.
     folders: folders to serve at made-up hosts, without a network.
-    hosts: hosts that can be reached over the network; all others are blocked.
     needed_by: purpose of the browser, and the extra that installs playwright, for messages.
     """
 
@@ -132,7 +118,6 @@ class BrowserWorld(World):
     kept: KeptParts = USUAL
     scale: float = 1.0
     folders: Mapping[str, Path] = {}
-    hosts: Sequence[str] = ()
     needed_by: tuple[str, str] = ("a live page", "live")
 
     settles: float | None = None
@@ -144,10 +129,9 @@ class BrowserWorld(World):
         """Start the browser. Raises `UserError`."""
         super().__init__(options)
         purpose, extra = self.needed_by
-        path = found(options.get("browser"), purpose=purpose, extra=extra)
-        self.scale = float(options.get("scale") or self.scale)
+        path = found(purpose=purpose, extra=extra)
         self._stack = ExitStack()
-        browser = self._stack.enter_context(running(path, hosts=self.hosts, scrollbars=True))
+        browser = self._stack.enter_context(running(path, scrollbars=True))
         width, height = self.window or self.size
         context = browser.new_context(
             viewport={"width": width, "height": height},
@@ -162,9 +146,8 @@ class BrowserWorld(World):
         self.page = context.new_page()
         # Without listeners, Playwright dismisses every dialog, and none keeps a page from leaving.
         self._tab = LiveTab(self.page, self.size, self.scale, window=self.window, kept=self.kept)
-        serve(self._tab.session, self.folders, self.hosts)
-        known = [*self.folders, *self.hosts]
-        self._hands = Hands(self.page, self._tab, self.size, self.scale, known)
+        serve(self._tab.session, self.folders)
+        self._hands = Hands(self.page, self._tab, self.size, self.scale, [*self.folders])
 
     @abstractmethod
     def state(self) -> Seen:
@@ -173,11 +156,11 @@ class BrowserWorld(World):
     def visit(self, url: str) -> None:
         """Go to the first page of an episode, without traces of the one before."""
         self._close_others()
-        if self.hosts:
-            self.page.context.clear_cookies()
-        self._tab.forget_stored([f"https://{host}" for host in self.folders])
+        for host in self.folders:
+            stored = {"origin": f"https://{host}", "storageTypes": "all"}
+            self._tab.session.send("Storage.clearDataForOrigin", stored)
         self.page.goto(url, wait_until="load")
-        self._tab.forget_visited()
+        self._tab.session.send("Page.resetNavigationHistory")
 
     def act(self, action: Action) -> Observation:
         from playwright.sync_api import Error
@@ -203,13 +186,13 @@ class BrowserWorld(World):
         if seen.ended:
             return seen.observation()
         picture = self._tab.screenshot() if self.settles is None else self._settled()
-        page = self._tab.look() if self.options.get("page", True) else None
-        url, title = self._tab.about()
-        size = (round(self.size[0] * self.scale), round(self.size[1] * self.scale))
-        seen = replace(seen, url=url, title=title, viewport=size)
+        page = self._tab.look()
+        width, height = (round(length * self.scale) for length in self.size)
+        seen = replace(seen, **self._tab.call("about"), viewport=(width, height))
         return seen.observation(picture, page)
 
     def close(self) -> None:
+        """End the browser; one of a worker ends with its process."""
         self._stack.close()
 
     def _settled(self) -> bytes:

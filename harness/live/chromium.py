@@ -11,7 +11,6 @@ that starts a browser removes the folder.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import tempfile
@@ -26,10 +25,9 @@ from adapters.registry import install
 from harness.errors import UserError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Error
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-_HOST = re.compile(r"[A-Za-z0-9.-]+")
 _FLAGS = (
     "--disable-gpu",
     "--disable-quic",
@@ -56,6 +54,9 @@ _ALONE = (
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--proxy-server=http://nowhere.invalid:1",
+    # Addresses of this machine would bypass the proxy.
+    "--proxy-bypass-list=<-loopback>",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
 )
 
 
@@ -139,28 +140,21 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def running(
-    executable: Path, *, hosts: Sequence[str] = (), scrollbars: bool = False
-) -> Iterator[Browser]:
-    """Start a browser that can reach `hosts` and no other.
+def running(executable: Path, *, scrollbars: bool = False) -> Iterator[Browser]:
+    """Start a browser that can reach no host. Raises `UserError` if it does not start.
 
     `scrollbars`: True to show them; Playwright hides them if no one sees the window.
-
-    Raises:
-        UserError: it does not start.
-        ValueError: a host name is not valid.
     """
     from playwright.sync_api import Error, sync_playwright
 
-    flags = ["--headless", "--no-sandbox", *_ALONE, *_network(hosts)]
+    flags = ["--headless", "--no-sandbox", *_ALONE]
     with launch_arguments(executable, flags) as arguments, sync_playwright() as playwright:
         if scrollbars:
             arguments["ignore_default_args"].append("--hide-scrollbars")
         try:
             browser = playwright.chromium.launch(**arguments)
         except Error as error:
-            reason = error.message.splitlines()[0]
-            raise UserError(f"{executable} does not start: {reason}") from None
+            raise does_not_start(executable, error) from None
         try:
             yield browser
         finally:
@@ -175,10 +169,15 @@ def launch_arguments(executable: Path, flags: Sequence[str]) -> Iterator[dict[st
     """
     before = os.environ.get("TMPDIR")
     with scratch() as folder:
+        # Playwright takes the path of a program only, and no words before its own.
+        made, program = tempfile.mkstemp(prefix="chromium-", dir=folder)
+        with os.fdopen(made, "w", encoding="utf-8") as file:
+            file.write(launching(executable))
+        Path(program).chmod(0o700)
         os.environ["TMPDIR"] = str(folder)
         try:
             yield {
-                "executable_path": _launcher(folder, executable),
+                "executable_path": program,
                 # One window per click is enough.
                 "ignore_default_args": ["--disable-popup-blocking"],
                 "args": [*_FLAGS, *flags],
@@ -193,20 +192,6 @@ def launch_arguments(executable: Path, flags: Sequence[str]) -> Iterator[dict[st
                 os.environ["TMPDIR"] = before
 
 
-def _network(hosts: Sequence[str]) -> Iterator[str]:
-    if wrong := next((host for host in hosts if not _HOST.fullmatch(host)), None):
-        raise ValueError(f"{wrong!r} is not a host name")
-    rules = ["MAP * ~NOTFOUND", *(f"EXCLUDE {host}" for host in hosts)]
-    yield f"--host-resolver-rules={', '.join(rules)}"
-    # Without the first, addresses of this machine would bypass the proxy.
-    yield f"--proxy-bypass-list={';'.join(['<-loopback>', *hosts])}"
-
-
-def _launcher(folder: Path, executable: Path) -> Path:
-    """Write a program that starts the browser by `launcher.py`: Playwright takes a path only."""
-    made, name = tempfile.mkstemp(prefix="chromium-", dir=folder)
-    with os.fdopen(made, "w", encoding="utf-8") as file:
-        file.write(launching(executable))
-    path = Path(name)
-    path.chmod(0o700)
-    return path
+def does_not_start(executable: Path, error: Error) -> UserError:
+    """Return the error for a browser that Playwright cannot start."""
+    return UserError(f"{executable} does not start: {error.message.splitlines()[0]}")

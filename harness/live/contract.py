@@ -65,9 +65,6 @@ class World(ABC):
     def act(self, action: Action) -> Observation:
         """Carry out an action of `parsers.live.LIVE_ACTIONS`."""
 
-    def close(self) -> None:  # noqa: B027 (not every world has resources)
-        """Free all resources. A killed worker does not call this."""
-
 
 @dataclass(frozen=True, slots=True)
 class Seen(Sight):

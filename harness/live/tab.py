@@ -96,20 +96,6 @@ class LiveTab:
         seen = self.call("look", {**LIMITS, **kept, "view": self._size})
         return live_page(seen["nodes"], self._scale, cut=seen["cut"], kept=self._kept)
 
-    def about(self) -> tuple[str, str]:
-        """Return the page's URL and title, not cleaned."""
-        found = self.call("about")
-        return found["url"], found["title"]
-
-    def forget_visited(self) -> None:
-        """Forget the pages before this one."""
-        self._send("Page.resetNavigationHistory")
-
-    def forget_stored(self, origins: Sequence[str]) -> None:
-        """Delete the pages' stored data, cookies included."""
-        for origin in origins:
-            self._send("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
-
     def _call(self, name: str, arguments: Sequence[object]) -> Any:
         context = self._context if self._context is not None else self._enter()
         answer = self._send(

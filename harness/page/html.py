@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
 from xml.sax.saxutils import escape
 
 from lxml import etree
@@ -33,7 +32,7 @@ def as_page(text: str, id_attribute: str = NODE_ID) -> str:
     ids of elements in the HTML.
 
     Raises:
-        ValueError: it has no element.
+        ValueError: it has no element, or more levels than the parser reads (some 2,000).
     """
     if _CLEANED in text and id_attribute == NODE_ID:
         return text
@@ -43,46 +42,11 @@ def as_page(text: str, id_attribute: str = NODE_ID) -> str:
     try:
         parser = html.HTMLParser(encoding="utf-8", huge_tree=True)
         found = html.document_fromstring(data, parser=parser)
-        if any("depth" in one.message for one in parser.error_log):
-            target: Any = _Flat()
-            flat = etree.HTMLParser(encoding="utf-8", huge_tree=True, target=target)
-            flat.feed(data)
-            found = flat.close()
     except etree.LxmlError as error:
         raise ValueError(f"not HTML: {error}") from error
+    if any("depth" in one.message for one in parser.error_log):
+        raise ValueError("the page is too deep: elements are nested in more than 2,000 levels")
     return etree.tostring(_converted(found, id_attribute), encoding="unicode")
-
-
-DEEPEST = 2_000
-"""Levels of a page; parsers of trees leave out what is deeper than a few more."""
-
-
-class _Flat:
-    """Makes a tree in which what is too deep follows its parent, as browsers do from 512 levels."""
-
-    def __init__(self) -> None:
-        self._tree = etree.TreeBuilder()
-        self._level = 0
-        self._deep: list[str] = []
-        self.data, self.comment, self.pi = self._tree.data, self._tree.comment, self._tree.pi
-        self.close = self._tree.close
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        self._level += 1
-        self._end_deep()
-        self._tree.start(tag, dict(attributes))
-        if self._level > DEEPEST:
-            self._deep.append(tag)
-
-    def end(self, tag: str) -> None:
-        self._end_deep()
-        if self._level <= DEEPEST:
-            self._tree.end(tag)
-        self._level -= 1
-
-    def _end_deep(self) -> None:
-        if self._deep:
-            self._tree.end(self._deep.pop())
 
 
 def _converted(top: etree._Element, id_attribute: str) -> etree._Element:

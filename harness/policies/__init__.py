@@ -17,7 +17,7 @@ import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from adapters.registry import Registry, UnknownName
 from harness.views import StepView
@@ -123,25 +123,19 @@ class RandomPolicy:
     needs_gold: bool = False
 
     View = StepView
+    operations: ClassVar[Sequence[Operation]] = OPERATIONS
 
     def predict(self, view: StepView, chance: random.Random, secret: Secret | None) -> Prediction:
-        choices = view.choices
-        element = choices[chance.randrange(len(choices))]
-        return _answer(element, OPERATIONS[chance.randrange(len(OPERATIONS))])
+        element = view.choices[chance.randrange(len(view.choices))]
+        return _answer(element, self.operations[chance.randrange(len(self.operations))])
 
 
 @dataclass(frozen=True, slots=True)
-class AlwaysClick:
+class AlwaysClick(RandomPolicy):
     """Always CLICK, on the element that `random` picks with the same seed."""
 
     name: str = "always-click"
-    needs_gold: bool = False
-
-    View = StepView
-
-    def predict(self, view: StepView, chance: random.Random, secret: Secret | None) -> Prediction:
-        choices = view.choices
-        return _answer(choices[chance.randrange(len(choices))], "CLICK")
+    operations = ("CLICK",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,6 @@ from harness.tables import counted
 @click.option("--task", default="", help="The task in one sentence. Default: asks at the end.")
 @click.option("--script", metavar="FILE", help="Perform the actions of a file, without a window.")
 @click.option("--website", default="", help="Name of the site. Default: its host.")
-@click.option("--domain", default="", help="Kind of site, as in Mind2Web.")
-@click.option("--subdomain", default="", help="Finer kind of site.")
 @click.option("--browser", type=click.Path(path_type=Path), help="Chromium. Default: the system's.")
 def record(
     url: str,
@@ -29,8 +27,6 @@ def record(
     task: str,
     script: str | None,
     website: str,
-    domain: str,
-    subdomain: str,
     browser: Path | None,
 ) -> int:
     """Record a task on your own site, in the format of Multimodal-Mind2Web.
@@ -52,8 +48,7 @@ def record(
     if plan is None:
         check_display()
     first = _address(url)
-    website = website or (urlsplit(first).hostname or "").removeprefix("www.")
-    draft = Draft(out, website=website, domain=domain, subdomain=subdomain)
+    draft = Draft(out, website or (urlsplit(first).hostname or "").removeprefix("www."))
     try:
         written = record_task(draft, first, plan, task, browser)
     except BaseException:

@@ -38,14 +38,12 @@ class Taken:
     """A recorded step.
 
     picture: the encoded screenshot; None if there is none.
-    entry: the page's number in the history of its tab.
     """
 
     op: Op
     value: str
     page: PageDescription
     picture: bytes | None
-    entry: int = -1
     notes: tuple[str, ...] = ()
 
     def step(self) -> PerformedStep:
@@ -67,11 +65,11 @@ class Draft:
     steps: the steps recorded so far.
     """
 
-    def __init__(self, out: Path, *, website: str, domain: str, subdomain: str) -> None:
+    def __init__(self, out: Path, website: str) -> None:
         """Raises `UserError` if the folder cannot be made."""
         self.steps: list[Taken] = []
         self._out = out
-        self._task = RecordedTask(str(uuid4()), "", website, domain, subdomain)
+        self._task = RecordedTask(str(uuid4()), "", website)
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -105,12 +103,12 @@ class Draft:
 
 
 def _hidden(taken: Taken, secrets: Secrets) -> Taken:
-    hidden = masked_page(taken.page, secrets)
-    found = replace(taken, page=hidden.page, value=secrets.masked(taken.value))
+    page, boxes = masked_page(taken.page, secrets)
+    found = replace(taken, page=page, value=secrets.masked(taken.value))
     if not positives(found.step().target) and NO_POSITIVE not in found.notes:
         found = replace(found, notes=(*found.notes, NO_POSITIVE))
-    if found.picture is not None and hidden.boxes:
-        found = replace(found, picture=painted(found.picture, hidden.boxes))
+    if found.picture is not None and boxes:
+        found = replace(found, picture=painted(found.picture, boxes))
     return found
 
 

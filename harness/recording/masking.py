@@ -14,7 +14,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 from urllib.parse import quote
@@ -174,16 +174,12 @@ def _apart(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Masked:
-    """A page without secrets, and the boxes of its picture that showed them."""
+def masked_page(page: PageDescription, secrets: Secrets) -> tuple[PageDescription, tuple[Box, ...]]:
+    """Hide secrets, and the content of hidden elements.
 
-    page: PageDescription
-    boxes: tuple[Box, ...]
-
-
-def masked_page(page: PageDescription, secrets: Secrets) -> Masked:
-    """Hide secrets, and the content of hidden elements."""
+    Returns:
+        The page, and the boxes of its picture that showed them.
+    """
     inside = _inside(page.nodes, page.hidden)
     places = [at for at, node in enumerate(page.nodes) if "text" in node]
     texts = secrets.masked_texts([page.nodes[at]["text"] for at in places])
@@ -209,7 +205,7 @@ def masked_page(page: PageDescription, secrets: Secrets) -> Masked:
     boxes = tuple(dict.fromkeys(page.drawn[at].box for at in sorted(over)))
     drawn = tuple(one for at, one in enumerate(page.drawn) if at not in over)
     pieces = _masked_pieces(page.pieces, secrets)
-    return Masked(replace(page, nodes=nodes, pieces=pieces, drawn=drawn), boxes)
+    return replace(page, nodes=nodes, pieces=pieces, drawn=drawn), boxes
 
 
 def _value(tag: str, name: str, value: str, secrets: Secrets, hidden: bool) -> str:

@@ -36,13 +36,13 @@ class PageImage(NamedTuple):
 
     drawn: lines and controls that were painted before it was taken.
     later: lines and controls that were painted after it was taken.
-    cut_at: the height at which the page was cut; None if it was not.
+    cut: True if the page is higher than `TALLEST`.
     """
 
     data: bytes
     drawn: tuple[Painted, ...]
     later: tuple[Painted, ...]
-    cut_at: int | None = None
+    cut: bool
 
 
 class TooManyNodes(ValueError):
@@ -76,8 +76,7 @@ async def take_picture(
         )
         after = await _drawn_on(tab)
         await tab.call(main, "restored", view)
-    cut_at = TALLEST if size["height"] > TALLEST else None
-    return PageImage(base64.b64decode(taken["data"]), before, after, cut_at)
+    return PageImage(base64.b64decode(taken["data"]), before, after, size["height"] > TALLEST)
 
 
 @asynccontextmanager
@@ -159,7 +158,10 @@ class _Document:
         nodes = document["nodes"]
         self._names = [strings[one].lower() for one in nodes["nodeName"]]
         self._attributes = [
-            {strings[name].lower(): strings[value][:_LONGEST] for name, value in _pairs(flat)}
+            {
+                strings[name].lower(): strings[value][:_LONGEST]
+                for name, value in zip(flat[::2], flat[1::2], strict=True)
+            }
             for flat in nodes["attributes"]
         ]
         self._values = {
@@ -230,10 +232,6 @@ class _Document:
             line = units[2 * start : 2 * (start + length)].decode("utf-16-le", "replace")
             found[at].append((line, _box(box)))
         return found
-
-
-def _pairs(flat: Sequence[int]) -> Iterator[tuple[int, int]]:
-    return zip(flat[::2], flat[1::2], strict=True)
 
 
 def _box(numbers: Sequence[float]) -> Box:

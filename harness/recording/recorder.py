@@ -131,27 +131,16 @@ class Recorder:
         self._write(replace(taken, op=op, value=words, notes=tuple(notes)))
 
     async def undo(self) -> None:
-        """Remove the last step, and go back to its page."""
+        """Remove the last step; the page stays as it is."""
         if self._filling is not None:
             await self._close()
             self.say("     (the open step is dropped)")
-            return
-        if not self.draft.steps:
+        elif self.draft.steps:
+            self.draft.steps.pop()
+            self._taking.entry = None
+            self.say(f"     (step {len(self.draft.steps) + 1} is removed: go back on the page)")
+        else:
             self.say("     (nothing to undo)")
-            return
-        taken = self.draft.steps.pop()
-        self.say(f"     (step {len(self.draft.steps) + 1} is removed)")
-        if self._taking.entry is None:
-            return
-        tab, now = self._taking.entry
-        with suppress(_error()):
-            now = await self._taking.place(tab)
-            if taken.entry not in (-1, now):
-                await tab.send("Page.navigateToHistoryEntry", entryId=taken.entry)
-                self._taking.entry = tab, taken.entry
-                self.say("     (back to the page before it)")
-                return
-        self.say("     (the page has not changed: go back on it yourself if that matters)")
 
     async def _close(self) -> None:
         filling, self._filling = self._filling, None

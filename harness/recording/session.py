@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UserError
-from harness.live.chromium import found, launch_arguments
+from harness.live.chromium import does_not_start, found, launch_arguments
 from harness.printing import say
 from harness.recording.draft import Draft
 from harness.recording.recorder import Recorder
@@ -168,8 +168,7 @@ async def _browser(executable: Path, *, visible: bool) -> AsyncIterator[BrowserC
                     **arguments, headless=not visible, chromium_sandbox=not rooted
                 )
             except Error as error:
-                reason = error.message.splitlines()[0]
-                raise UserError(f"{executable} does not start: {reason}") from None
+                raise does_not_start(executable, error) from None
             context = await browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
             if not visible:
                 context.set_default_timeout(_SCRIPT_MS)

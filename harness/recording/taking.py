@@ -86,7 +86,7 @@ class Taking:
             if node["id"] in page.hidden and node.get("live", {}).get("input_value"):
                 self.hide(node["live"]["input_value"])
         picture = await self._picture(gesture, notes)
-        if picture and picture.cut_at:
+        if picture and picture.cut:
             notes.append(f"the page is longer than its picture, which ends at {TALLEST} pixels")
         if page.cut:
             notes.append("the page is too large: its end is missing")
@@ -99,8 +99,7 @@ class Taking:
         notes = [*await self._arrived(tab), *self._events(), *notes]
         if picture is not None:
             page = replace(page, drawn=picture.drawn)
-        entry = self.entry[1] if self.entry else -1
-        return Taken(op, "", page, picture.data if picture else None, entry, tuple(notes))
+        return Taken(op, "", page, picture.data if picture else None, tuple(notes))
 
     async def _picture(self, gesture: Gesture, notes: list[str]) -> PageImage | None:
         """Take a picture that showed secrets in the same places before and after.
@@ -137,11 +136,6 @@ class Taking:
         if history["entries"][at].get("transitionType") in _BY_ADDRESS:
             return ["reached by its address"]
         return []
-
-    async def place(self, tab: Tab) -> int:
-        """Return the page's number in the history of its tab."""
-        history = await tab.send("Page.getNavigationHistory")
-        return int(history["entries"][history["currentIndex"]]["id"])
 
     def _events(self) -> list[str]:
         others, self._others = self._others, {}

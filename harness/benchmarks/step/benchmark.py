@@ -139,9 +139,11 @@ class StepBenchmark(Benchmark):
         from harness.benchmarks.step import history
 
         if shows.ranks is not None and needs.turns:
-            _check_ranked(shows, history.entries_before(selected.entries, tasks.entries), "earlier")
+            before = history.before_selected(selected, tasks, history.in_conversation)
+            _check_ranked(shows, before, "earlier")
         if shows.replies is not None:
-            shows.replies.check(history.before_selected(selected, tasks))
+            before = history.before_selected(selected, tasks, history.in_task)
+            shows.replies.check(one.unit_id for one in before)
         earlier, turns = None, None
         if needs.before or needs.segments or not memory.plain or shows.replies is not None:
             plans = partial(plan, shows.pictures, boxes=(), rule=shows.rule)
@@ -187,15 +189,7 @@ class StepBenchmark(Benchmark):
         """The choice of candidates decides which options have an effect."""
         from harness.benchmarks.step.settings import fitted
 
-        found = fitted(
-            self,
-            protocol,
-            settings,
-            is_policy=is_policy,
-            stores=self.stores,
-            screenshots=self.screenshots,
-            f1=self.f1_of_written,
-        )
+        found = fitted(self, protocol, settings, is_policy=is_policy)
         return replace(self, options=replace(self.options, **found))
 
     @property

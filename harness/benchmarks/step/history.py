@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from adapters.conversation import Picture
 from harness.benchmarks import StepDataset, StoredStep
-from harness.benchmarks.step.scene import PageScene
+from harness.benchmarks.step.scene import PageScene, TextScene
 from harness.errors import DataError
 from harness.options import History
 from harness.page import Brackets, Page, PageError, Style
@@ -116,7 +117,7 @@ class EarlierSteps:
         return known
 
 
-class PastScene:
+class PastScene(TextScene):
     """The page of an action in an earlier turn, without pictures.
 
     The page is read and parsed when something is asked that was not asked before, and not kept:
@@ -137,14 +138,6 @@ class PastScene:
             page = self._page()
             self._listings[key] = page.listing(ids, brackets=brackets, snippet=snippet)
         return self._listings[key]
-
-    def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
-        """Return nothing: models are shown the current page only."""
-        return ()
-
-    def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
-        """Return nothing, as `crop`."""
-        return ()
 
     def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
         """Write the page around elements. Raises `ValueError` for an id that is not on the page."""
@@ -209,8 +202,8 @@ class FinishedTurns:
         """The entries of every turn, by split and conversation."""
         turns: dict[tuple[str, str], dict[int, list[StoredStep]]] = {}
         for entry in self._texts.entries:
-            of_turn = turns.setdefault((entry.split, entry.parents.get("conversation", "")), {})
-            of_turn.setdefault(turn_of(entry) or 0, []).append(entry)
+            conversation, turn = in_conversation(entry)
+            turns.setdefault(conversation, {}).setdefault(turn, []).append(entry)
         return {name: [found[turn] for turn in sorted(found)] for name, found in turns.items()}
 
     @cached_property
@@ -241,28 +234,27 @@ class FinishedTurns:
         return Turn(entries[0].parents["task"], task, tuple(actions))
 
 
-def entries_before(selected: Iterable[StoredStep], whole: Iterable[StoredStep]) -> list[StoredStep]:
-    """The rows of `whole` that are in turns before a selected one of their conversation."""
-    last: dict[tuple[str, str], int] = {}
-    for entry in selected:
-        key = entry.split, entry.parents.get("conversation", "")
-        last[key] = max(last.get(key, 0), turn_of(entry) or 0)
-    return [
-        one
-        for one in whole
-        if (turn_of(one) or 0) < last.get((one.split, one.parents.get("conversation", "")), 0)
-    ]
+def in_task(entry: StoredStep) -> tuple[tuple[str, str], int]:
+    """Return the task of a step, and its place in it."""
+    return (entry.split, entry.parents["task"]), entry.position
 
 
-def before_selected(selected: StepDataset, whole: StepDataset) -> Iterator[str]:
-    """Yield the ids of the steps of `whole` that come before a selected one of their task."""
+def in_conversation(entry: StoredStep) -> tuple[tuple[str, str], int]:
+    """Return the conversation of a step, and the number of its turn."""
+    return (entry.split, entry.parents.get("conversation", "")), turn_of(entry) or 0
+
+
+def before_selected(
+    selected: StepDataset,
+    whole: StepDataset,
+    place: Callable[[StoredStep], tuple[tuple[str, str], int]],
+) -> list[StoredStep]:
+    """Return the steps of `whole` that come before a selected one of their task or conversation."""
     last: dict[tuple[str, str], int] = {}
-    for one in selected.entries:
-        task = one.split, one.parents["task"]
-        last[task] = max(last.get(task, 0), one.position)
-    for one in whole.entries:
-        if one.position < last.get((one.split, one.parents["task"]), 0):
-            yield one.unit_id
+    for within, number in map(place, selected.entries):
+        last[within] = max(last.get(within, 0), number)
+    placed = ((entry, *place(entry)) for entry in whole.entries)
+    return [entry for entry, within, number in placed if number < last.get(within, 0)]
 
 
 def earlier_of(row: Row, plan: Planned | None = None) -> Earlier:
@@ -271,22 +263,17 @@ def earlier_of(row: Row, plan: Planned | None = None) -> Earlier:
     found = Earlier(detail.operation, detail.value, index=row.position, words=detail.told)
     if not detail.screenshot:
         return found
-    try:
+    # What is wrong with a picture is reported when the step itself is asked about.
+    with suppress(PictureError):
         page = read_size(detail.screenshot)
-    except PictureError:
-        # Reported when the step itself is asked about; here it only lacks a point.
-        return found
-    point = None
-    if box is not None:
-        x, y, width, height = box
-        point = ((x + width / 2) / page.width, (y + height / 2) / page.height)
-    found = replace(found, point=point, page_size=(page.width, page.height))
-    if plan is None or detail.stored is not None:
-        return found
-    try:
-        return replace(found, pictures=plan(page))
-    except PictureError:
-        return found
+        found = replace(found, page_size=(page.width, page.height))
+        if box is not None:
+            x, y, width, height = box
+            point = (x + width / 2) / page.width, (y + height / 2) / page.height
+            found = replace(found, point=point)
+        if plan is not None and detail.stored is None:
+            found = replace(found, pictures=plan(page))
+    return found
 
 
 def segment_of(row: Row) -> str:

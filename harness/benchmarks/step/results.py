@@ -45,18 +45,12 @@ def notes(records: Records, counts: Counts, top_k: int | None) -> Iterator[str]:
             f"and {under} with one as the smallest candidate under them"
         )
     asked = [record for record in records if record.asked]
-    for count, what in (
-        (sum(r.detail.short for r in asked), "show fewer negatives than asked for"),
-        (
-            sum(r.detail.same_text > 0 for r in asked),
-            "have a negative that reads like the positive",
-        ),
-        (
-            sum(r.detail.related > 0 for r in asked),
-            "have a negative around or inside the positive",
-        ),
+    for name, what in (
+        ("short", "show fewer negatives than asked for"),
+        ("same_text", "have a negative that reads like the positive"),
+        ("related", "have a negative around or inside the positive"),
     ):
-        if count:
+        if count := sum(getattr(record.detail, name) > 0 for record in asked):
             yield f"choices: {count} of {len(asked)} steps {what}"
 
 

@@ -44,10 +44,9 @@ class PageScene:
     ) -> Listing:
         """Render candidates as text. Raises `ValueError` for an id that is not on the page."""
         if snippet:
-            cut = self.page.snippet(ids, brackets=brackets)
-            return Listing(cut.text, tuple((c.id, c.text) for c in cut.choices))
-        choices = self.page.choices(ids, brackets=brackets)
-        return Listing("", tuple((c.id, c.text) for c in choices))
+            text, choices = self.page.snippet(ids, brackets=brackets)
+            return Listing(text, tuple(choices))
+        return Listing("", tuple(self.page.choices(ids, brackets=brackets)))
 
     def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
         """Plan the pictures that the run's policy shows for candidates; () without a screenshot."""
@@ -77,8 +76,20 @@ class PageScene:
         return pictures
 
 
-class RecordedScene:
-    """A scene from a run's record: the texts of the choices, without snippets or pictures.
+class TextScene:
+    """A scene without pictures: those on record are with the calls that showed them."""
+
+    def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
+        """Return nothing."""
+        return ()
+
+    def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
+        """Return nothing."""
+        return ()
+
+
+class RecordedScene(TextScene):
+    """A scene from a run's record: the texts of the choices, without snippets.
 
     The texts are those of the whole list; rendered among fewer candidates, they may have differed a
     little.
@@ -95,14 +106,6 @@ class RecordedScene:
         if all(choice.place is not None for choice in known):
             known.sort(key=lambda choice: choice.place or 0)
         return Listing("", tuple((choice.id, choice.text) for choice in known))
-
-    def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
-        """Return nothing: pictures are on record with the calls that showed them."""
-        return ()
-
-    def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
-        """Return nothing, as `crop`."""
-        return ()
 
     def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
         """Return nothing: the page is not on record."""

@@ -15,6 +15,7 @@ from harness.settings import Settings, written
 
 if TYPE_CHECKING:
     from harness.benchmarks.contract import Benchmark
+    from harness.benchmarks.step.benchmark import StepBenchmark
 
 DRAWN = ("distractors", "shown", "exclude_related", "exclude_same_text", "order")
 RANKED = ("ranker", "top_k", "missed")
@@ -84,21 +85,11 @@ def refuse_candidates(
 
 
 def fitted(
-    source: Benchmark,
-    protocol: AskingProtocol,
-    settings: Settings,
-    *,
-    is_policy: bool,
-    stores: bool,
-    screenshots: bool | None,
-    f1: str | None,
+    source: StepBenchmark, protocol: AskingProtocol, settings: Settings, *, is_policy: bool
 ) -> dict[str, Any]:
-    """Return the options that were left open; see `Benchmark.fitted`.
-
-    stores, screenshots, f1: `stores`, `screenshots` and `f1_of_written` of the benchmark.
-    """
-    given, found = source.options, dict[str, Any]()
-    if stores:
+    """Return the options that were left open; see `Benchmark.fitted`."""
+    given = source.options
+    if source.stores:
         _check_stored(source, protocol)
     offered = source_of(given.candidates, protocol)
     # A baseline draws by the seed, too.
@@ -113,10 +104,10 @@ def fitted(
                 source.given, (covered,), f"next to {which}, which covers it; leave one out"
             )
     shown = image_policy_of(given.image_policy, protocol)
-    _check_pictures(source, protocol, PicturePolicy.parse(shown), screenshots)
-    found |= {"candidates": offered, "image_policy": shown}
-    if f1 is not None and protocol.written and "f1" not in source.given:
-        found["f1"] = f1
+    _check_pictures(source, protocol, PicturePolicy.parse(shown))
+    found: dict[str, Any] = {"candidates": offered, "image_policy": shown}
+    if source.f1_of_written is not None and protocol.written and "f1" not in source.given:
+        found["f1"] = source.f1_of_written
     if offered == "ranker":
         top_k = given.top_k or protocol.needs.top_k
         found |= {"top_k": top_k, "missed": given.missed or "zero"}
@@ -130,14 +121,12 @@ def fitted(
     return found
 
 
-def _check_pictures(
-    source: Benchmark, protocol: AskingProtocol, policy: PicturePolicy, screenshots: bool | None
-) -> None:
+def _check_pictures(source: StepBenchmark, protocol: AskingProtocol, policy: PicturePolicy) -> None:
     """Raise `UserError` for pictures that the benchmark or the protocol has no use for."""
     lost = written("lost_rows", "benchmark")
     if source.options.lost_rows and policy.name != "none":
         raise UserError(f"{lost} is for text-only runs; add --image-policy none")
-    if screenshots:
+    if source.screenshots:
         return
     if source.options.lost_rows:
         raise WithoutEffect(
@@ -146,7 +135,7 @@ def _check_pictures(
             "all of its rows are asked about; leave it out",
             "lost_rows",
         )
-    if screenshots is False:
+    if source.screenshots is False:
         check_seen(source.name, protocol, policy)
 
 

@@ -35,7 +35,6 @@ class Pages(BrowserWorld):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self.folders = {HOST: Path(options["folder"])}
-        self.hosts = options.get("hosts", ())
         super().__init__(options)
 
     def begin(self, episode: Mapping[str, Any]) -> Observation:
@@ -64,7 +63,7 @@ class Table:
         path.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{body}</body>")
         from harness.live import browsing
 
-        browsing._file.cache_clear()
+        browsing._response.cache_clear()
         return self.take(self.world.begin({"page": path.name, **episode}))
 
     def do(self, name: str, to: str | tuple[float, float] | None = None, **given: Any) -> Seen:

@@ -60,11 +60,6 @@ def test_texts_of_an_observation_can_be_written_and_are_cut_with_a_mark() -> Non
         assert len(seen[name]) == most and seen[name].endswith(CUT)
 
 
-def test_without_blobs_there_are_no_digests() -> None:
-    observation = Seen(goal="Look").observation()
-    assert observation.blobs == {} and observation.content["screenshot"] == ""
-
-
 @given(st.text(), st.lists(st.text(max_size=9), max_size=3))
 def test_any_page_is_read_back(html: str, ids: list[str]) -> None:
     readable = html.encode("utf-8", "replace").decode()

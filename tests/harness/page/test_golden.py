@@ -45,15 +45,3 @@ def test_the_literal_reading_agrees_with_the_golden_file_too(html: str) -> None:
         text, choices = literal.snippet(html, case["candidate_ids"], brackets)
         assert text == case["context"], case["case"]
         assert choices == [tuple(choice) for choice in case["choices"]], case["case"]
-
-
-def test_the_recorded_page_has_its_elements(html: str) -> None:
-    page = Page.parse(html)
-    assert len(page.elements(node.id for node in page.nodes())) == 876
-    assert "8635" in page
-    assert "text" not in page
-    assert page.related("8638", "8635")
-    assert not page.related("8719", "8635")
-    assert page.text_of("8635") == "Search"
-    facts = page.role_of("8635")
-    assert (facts.tag, facts.type, facts.labels) == ("button", "submit", ("Search",))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.page import Page, PageError
+from harness.protocols.autowebglm import ordered_id
 
 
 def nested(levels: int) -> str:
@@ -48,6 +49,9 @@ def test_the_deepest_pages_neither_recurse_nor_take_long() -> None:
     assert len(capped) <= 1_000
     assert page.compact("0", max_tokens=None, count=len).endswith("</div></div>")
     assert page.text_of("0") == ""
+    assert page.refined({"last": "A"}) == "<b[A]| submit >"
+    shown = {str(number): ordered_id(number) for number in range(2_040)}
+    assert page.refined(shown).count("<div[") == 2_040
     assert time.process_time() - started < 30
 
 
@@ -69,4 +73,5 @@ def test_very_long_text_and_wide_pages_are_cut_in_passing() -> None:
     page = Page.parse(html)
     choices = page.choices(["a", "b", "49999"])
     assert choices[1].text == "<p id=1 word word word word word>word word word word"
+    assert page.refined({"49999": "A"}) == "<i[A]| >"
     assert time.process_time() - started < 30

@@ -50,16 +50,6 @@ def test_no_candidates_leave_no_choices_and_a_bare_root(page: Page) -> None:
     assert page.snippet([]).text == "<html> </html>"
 
 
-def test_an_empty_text_node_renders_as_nothing(page: Page) -> None:
-    assert page.snippet(["2"]).text.endswith("</form> <p> Or call </p> </body> </html>")
-
-
-def test_candidates_of_one_call_change_nothing_for_the_next(page: Page) -> None:
-    before = page.choices(["3"])
-    page.snippet(["3", "4", "5", "8"])
-    assert page.choices(["3"]) == before
-
-
 def test_unknown_ids_and_text_nodes_are_named(page: Page) -> None:
     asks: list[Callable[[], object]] = [
         lambda: page.choices(["4", "77"]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from itertools import islice
 
 import pytest
@@ -22,7 +21,6 @@ from harness.page import (
 from harness.protocols.autowebglm import ordered_id, random_ids
 from tests.harness.page.literal_refined import literally
 from tests.harness.page.pages import Made, pages
-from tests.harness.page.test_hostile import nested
 
 WHOLE = None
 
@@ -192,9 +190,10 @@ def test_random_ids_follow_from_the_seed_and_grow_after_280() -> None:
 
 def test_ids_that_are_not_elements_of_the_page_are_refused() -> None:
     found = page("<html><p><text>x</text></p></html>")
-    for ask in (lambda: found.refined({"77": "A"}), lambda: found.segment("77", {})):
-        with pytest.raises(ValueError, match="no node '77'"):
-            ask()
+    with pytest.raises(ValueError, match="no node '77'"):
+        found.refined({"77": "A"})
+    with pytest.raises(ValueError, match="no node '77'"):
+        found.segment("77", {})
     with pytest.raises(ValueError, match="'3' is a text node"):
         found.refined({"3": "A"})
 
@@ -235,19 +234,6 @@ def test_texts_and_values_are_cut_to_500_characters() -> None:
     text = found.refined({"1": "A"})
     said = text.removeprefix("<p[A]| ").removesuffix(" >").split("; ")
     assert [len(part) for part in said] == [500, 499]
-
-
-def test_pages_that_are_made_to_hurt_do_not() -> None:
-    started = time.process_time()
-    deep = Page.parse(nested(2_040))
-    assert deep.refined({"last": "A"}) == "<b[A]| submit >"
-    everything = {str(number): ordered_id(number) for number in range(2_040)}
-    assert deep.refined(everything).count("<div[") == 2_040
-    wide = "".join(f"<i backend_node_id='{n}'/>" for n in range(50_000))
-    long = "word " * 500_000
-    html = f"<a backend_node_id='x' title='{long}'><text>{long}</text>{wide}</a>"
-    assert Page.parse(html).refined({"49999": "A"}).endswith("<i[A]| > >")
-    assert time.process_time() - started < 60
 
 
 @given(made=pages(), data=st.data())

@@ -108,15 +108,6 @@ def test_the_link_wins_against_the_list_around_it() -> None:
     assert predict("Find the opening hours", page).element == "n1"
 
 
-def test_letter_and_element_belong_together_whatever_the_letters() -> None:
-    listed = (
-        Choice("C", "x", "a", "<a id=0> Jobs </a>"),
-        Choice("B", "y", "a", "<a id=1> Home </a>"),
-    )
-    answer = Lexical().predict(StepView(step(task="Find jobs"), listed), random.Random(0), None)
-    assert (answer.letter, answer.element) == ("C", "x")
-
-
 WORDS = st.sampled_from(
     [
         "find",

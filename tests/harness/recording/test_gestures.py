@@ -60,6 +60,7 @@ def test_pages_that_change_come_twice_or_ask_are_recorded_before_each_action(
                 {"op": "CLICK", "at": "#away"},
                 {"op": "WAIT", "at": "text=Wrong"},
                 {"op": "UNDO"},
+                {"op": "BACK"},
                 {"op": "WAIT", "at": "#q"},
                 {"op": "TYPE", "at": "#q", "value": "brass lamp"},
                 {"op": "ENTER", "at": "#q"},
@@ -165,21 +166,6 @@ def test_a_page_can_neither_forge_steps_nor_see_that_it_is_recorded(tmp_path: Pa
 
 @pytest.mark.browser
 @needs_browser
-def test_half_an_emoji_on_a_page_is_recorded_as_a_replacement_character(tmp_path: Path) -> None:
-    script = (
-        "<script>b.append('\\ud83d'); b.title = '\\ud83d'; i.value = '\\ud83d';"
-        "document.title = '\\ud83d'</script>"
-    )
-    with site({"/": f"<input id=i><button id=b>Pay</button>{script}"}) as address:
-        moves = [{"op": "CLICK", "at": "#b"}, {"op": "TYPE", "at": "#i", "value": "x"}]
-        found = recorded(tmp_path, address, moves)
-    assert len(found.rows) == 2
-    assert "Pay" in found.rows[0]["cleaned_html"]
-    assert "\N{REPLACEMENT CHARACTER}" in found.rows[0]["pos_candidates"][0]
-
-
-@pytest.mark.browser
-@needs_browser
 def test_fields_may_be_named_as_what_is_asked_of_elements(tmp_path: Path) -> None:
     names = (
         "tagName nodeType localName parentNode parentElement lastChild previousSibling attributes "
@@ -261,16 +247,9 @@ def test_without_a_display_one_line_says_what_to_do(
             "goal = 'a'\nsteps = [{ op = 'CLICK', att = 'b' }]",
             "unknown field `att`; keys are op, at",
         ),
-        ("goal = 'a'\nsteps = [{ at = 'b' }]", "missing required field `op`"),
         ("goal = 'a'\nsteps = [{ op = 'FLY', at = 'b' }]", "'FLY' .* op is one of CLICK"),
-        ("goal = ' '\nsteps = []", "needs goal, a text, and steps"),
         ("goal = 'a'\nsteps = [{ op = 'CLICK' }]", "CLICK needs at"),
         ("goal = 'a'\nsteps = [{ op = 'GOTO' }]", "GOTO needs value, an address"),
-        ("goal = 'a'\nsteps = [{ op = 'DRAG', at = 'b' }]", "DRAG needs value, a selector"),
-        (
-            "goal = 'a'\nsteps = [{ op = 'CLICK', at = 3 }]",
-            r"Expected `str`, got `int` - at `\$\.at`",
-        ),
         ("goal = 'a'\nsteps = [{ op = 'CLICK', at = 'b', times = true }]", "Expected `int`"),
     ],
 )
@@ -278,15 +257,8 @@ def test_what_is_wrong_with_a_script_is_named(tmp_path: Path, content: str, said
     path = tmp_path / "script.toml"
     path.write_text(content)
     with pytest.raises(UserError, match=said):
-        run(
-            "data",
-            "record",
-            "https://a.invalid",
-            "--script",
-            str(path),
-            "--out",
-            str(tmp_path / "out"),
-        )
+        given = ["--script", str(path), "--out", str(tmp_path / "out")]
+        run("data", "record", "https://a.invalid", *given)
 
 
 @pytest.mark.parametrize(

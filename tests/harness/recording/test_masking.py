@@ -114,15 +114,15 @@ def test_a_hidden_element_keeps_its_kind_and_nothing_of_what_is_in_it() -> None:
     ]
     drawn = (Painted("", (0, 20, 100, 10), True, True), Painted("more", (0, 40, 50, 10)))
     page = PageDescription(nodes, tuple(pieces), hidden=frozenset({"2"}), drawn=drawn)
-    hidden = masked_page(page, Secrets())
-    assert html_of(hidden.page.pieces).endswith(
+    hidden, boxes = masked_page(page, Secrets())
+    assert html_of(hidden.pieces).endswith(
         f'<body><p title="{MASK}" id="card">{MASK}</p>more</body>'
     )
-    assert hidden.page.nodes[0]["attributes"] == {"title": "ours"}
-    assert hidden.page.nodes[1]["attributes"] == {"title": MASK, "id": "card"}
-    assert hidden.page.nodes[3]["attributes"] == {"src": MASK, "alt": MASK}
-    assert hidden.boxes == ((0, 20, 100, 10),)
-    assert hidden.page.drawn == drawn[1:]
+    assert hidden.nodes[0]["attributes"] == {"title": "ours"}
+    assert hidden.nodes[1]["attributes"] == {"title": MASK, "id": "card"}
+    assert hidden.nodes[3]["attributes"] == {"src": MASK, "alt": MASK}
+    assert boxes == ((0, 20, 100, 10),)
+    assert hidden.drawn == drawn[1:]
 
 
 def test_lines_that_read_as_a_secret_in_any_order_are_painted_over() -> None:

@@ -71,7 +71,7 @@ class BrowserGym(EpisodeBenchmark):
         if data is not None and not self.suite.own_tasks:
             raise UserError(f"{self.name} has its tasks from BrowserGym: leave out --data")
         own = self.suite.own_tasks and _own_tasks(data, self.name)
-        tasks, versions = _installed(python_at(self.options.env_python), self.suite.name)
+        tasks, versions = installed(python_at(self.options.env_python), self.suite.name)
         if own:
             steps = self.suite.steps
             units = [self._unit(task, 0, steps, "test", asked=asked) for task, asked in own.items()]
@@ -165,7 +165,7 @@ def _own_tasks(data: Path | None, name: str) -> dict[str, dict[str, str]]:
 
 
 @lru_cache(maxsize=8)
-def _installed(python: str, suite: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
+def installed(python: str, suite: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
     """The tasks of a suite in an environment, and versions of packages. Raises `UserError`."""
     told = ask(python, SUITES[suite], "tasks")
     try:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import msgspec
 
-from adapters.decoding import decode_json
-from harness.benchmarks.episode.browsergym.program import CORE, ask, stand_in
-from harness.benchmarks.episode.browsergym.suites import Suite
+from harness.benchmarks.episode.browsergym.benchmark import installed
+from harness.benchmarks.episode.browsergym.program import CORE, python_at
+from harness.benchmarks.episode.browsergym.suites import SUITES, Suite
 from harness.errors import UserError, suggestion
 from harness.printing import printable, say
 
@@ -21,16 +21,6 @@ NEWEST = (3, 12)
 PLAYWRIGHT = (1, 44)
 OLDEST = (0, 14)
 """The oldest BrowserGym that was read."""
-
-Finding = tuple[str, bool | None, str]
-"""What is needed, whether it is there (None if it can be done without), and in words."""
-
-
-class _Facts(msgspec.Struct):
-    python: tuple[int, int, int]
-    versions: dict[str, str]
-    variables: dict[str, bool]
-    fails: str
 
 
 def how_to(suite: Suite, python: str | None = None) -> Iterator[str]:
@@ -61,28 +51,20 @@ def _dotted(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
 
 
-def findings(suite: Suite, python: str) -> Iterator[Finding]:
-    """List what is there and what is missing. Raises `UserError` if the Python does not start."""
-    variables = dict.fromkeys(suite.sites, "a site") | dict(suite.variables or {})
-    told = ask(python, suite, "check", list(variables))
+def findings(suite: Suite, python: str) -> Iterator[tuple[str, bool | None, str]]:
+    """List what is needed, whether it is there (None if it can be done without), and in words."""
     try:
-        facts = decode_json(told, _Facts)
-    except msgspec.MsgspecError as error:
-        raise UserError(f"env_python={python}: it answers otherwise: {error}") from None
-    fits = suite.python <= facts.python[:2] <= NEWEST
-    limits = f", and needs {_dotted(suite.python)} to {_dotted(NEWEST)}"
-    yield "Python", fits, _dotted(facts.python) + ("" if fits else limits)
-    for package in (*CORE, *suite.packages):
-        version = facts.versions.get(package, "")
-        wanted = _unfit(package, version)
-        yield package, bool(version) and not wanted, f"{version}{wanted}" or "not installed"
-    # BrowserGym starts two browsers, and takes no path for the second.
-    path = stand_in()
-    browser = f"{path} stands in for Playwright's" if path else "playwright install chromium there"
-    yield "browser", True if path else None, browser
-    yield "tasks", not facts.fails, facts.fails or f"{suite.module} lists them"
+        tasks, versions = installed(python, suite.name)
+    except UserError as error:
+        yield "tasks", False, str(error)
+    else:
+        for package, version in versions.items():
+            wanted = _unfit(package, version)
+            yield package, bool(version) and not wanted, f"{version}{wanted}" or "not installed"
+        yield "tasks", True, f"{len(tasks)} in {suite.module}"
+    variables = dict.fromkeys(suite.sites, "a site") | dict(suite.variables or {})
     for name, why in variables.items():
-        there = facts.variables.get(name, False)
+        there = bool(os.environ.get(name))
         absent = False if name in (*suite.sites, *suite.needed) else None
         yield name, there or absent, "set" if there else f"not set ({why})"
 
@@ -111,9 +93,6 @@ def check(suite: str, env_python: str | None) -> int:
     `browsergym` represents its MiniWoB++, which needs nothing else. Nothing is installed, and no
     values of variables are printed. The exit status is 1 if something is missing.
     """
-    from harness.benchmarks.episode.browsergym.program import python_at
-    from harness.benchmarks.episode.browsergym.suites import SUITES
-
     known = {"browsergym": SUITES["miniwob"], **SUITES}
     if suite not in known:
         raise UserError(f"'{suite}' is no suite of BrowserGym; {suggestion(suite, known)}")

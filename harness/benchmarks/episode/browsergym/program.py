@@ -28,6 +28,19 @@ from parsers.settling import FAR
 
 ID = re.compile(r"[A-Za-z0-9]{1,40}")
 """What BrowserGym numbers elements with: letters for their frames, and a number."""
+_POINTING = {"CLICK": ("click", "mouse_click"), "HOVER": ("hover", "mouse_move")}
+_PLAIN = {
+    "BACK": "go_back",
+    "FORWARD": "go_forward",
+    "NEW_TAB": "new_tab",
+    "CLOSE_TAB": "tab_close",
+}
+_SAYING = {
+    "MESSAGE": ("send_msg_to_user", "text"),
+    "STOP": ("send_msg_to_user", "answer"),
+    "INFEASIBLE": ("report_infeasible", "reason"),
+}
+"""Functions on an element and at a point, those without arguments, and those that say a text."""
 
 
 def calls_of(action: Mapping[str, Any], size: tuple[int, int]) -> str:
@@ -51,10 +64,9 @@ def _calls(action: Mapping[str, Any], size: tuple[int, int]) -> Iterator[tuple[s
     bid, place = _bid(action), action.get("point")
     value = as_text(given.get("value"))
     match action.get("name"):
-        case "CLICK":
-            yield ("click", [bid]) if bid else ("mouse_click", _point(place))
-        case "HOVER":
-            yield ("hover", [bid]) if bid else ("mouse_move", _point(place))
+        case "CLICK" | "HOVER" as name:
+            on_element, at_point = _POINTING[name]
+            yield (on_element, [bid]) if bid else (at_point, _point(place))
         case "TYPE":
             if bid:
                 yield "fill", [bid, value]
@@ -68,10 +80,16 @@ def _calls(action: Mapping[str, Any], size: tuple[int, int]) -> Iterator[tuple[s
             if not bid:
                 raise NotDone("an option is selected in an element, not at a point")
             yield "select_option", [bid, value]
-        case "ENTER":
-            yield from _press(bid, place, "Enter")
-        case "PRESS":
-            yield from _press(bid, place, as_text(given.get("key")))
+        case "ENTER" | "PRESS" as name:
+            key = "Enter" if name == "ENTER" else as_text(given.get("key"))
+            if not key:
+                raise NotDone("that is no name of a key")
+            if bid:
+                yield "press", [bid, key]
+            else:
+                if place is not None:
+                    yield "mouse_click", _point(place)
+                yield "keyboard_press", [key]
         case "KEYS":
             yield "keyboard_type", [value]
         case "SCROLL":
@@ -95,41 +113,21 @@ def _calls(action: Mapping[str, Any], size: tuple[int, int]) -> Iterator[tuple[s
             if given.get("new_tab") is True:
                 yield "new_tab", []
             yield "goto", [address]
-        case "BACK":
-            yield "go_back", []
-        case "FORWARD":
-            yield "go_forward", []
         case "GO":
             yield ("go_forward" if given.get("direction") == "forward" else "go_back"), []
-        case "NEW_TAB":
-            yield "new_tab", []
-        case "CLOSE_TAB":
-            yield "tab_close", []
+        case name if name in _PLAIN:
+            yield _PLAIN[name], []
+        case name if name in _SAYING:
+            function, what = _SAYING[name]
+            yield function, [as_text(given.get(what))]
         case "FOCUS_TAB":
             (index,) = _numbers(given.get("index"))
             yield "tab_focus", [int(index)]
         case "WAIT":
             (wait,) = _numbers(given.get("ms", USUAL_WAIT_MS))
             yield "noop", [min(max(0, wait), LONGEST_WAIT_MS)]
-        case "MESSAGE":
-            yield "send_msg_to_user", [as_text(given.get("text"))]
-        case "STOP":
-            yield "send_msg_to_user", [as_text(given.get("answer"))]
-        case "INFEASIBLE":
-            yield "report_infeasible", [as_text(given.get("reason"))]
         case _:
             raise NotDone("there is no such action")
-
-
-def _press(bid: str | None, place: Any, key: str) -> Iterator[tuple[str, list[Value]]]:
-    if not key:
-        raise NotDone("that is no name of a key")
-    if bid:
-        yield "press", [bid, key]
-        return
-    if place is not None:
-        yield "mouse_click", _point(place)
-    yield "keyboard_press", [key]
 
 
 def _bid(action: Mapping[str, Any]) -> str | None:
@@ -210,14 +208,10 @@ def python_at(path: str | None) -> str:
     return str(found.absolute())
 
 
-def stand_in() -> Path | None:
-    """Return the system's Chromium where it can replace Playwright's own browsers."""
-    return chromium() if sys.platform.startswith("linux") else None
-
-
 def options_of(suite: Suite) -> dict[str, Any]:
     """Return the first message to the other side."""
-    path = stand_in()
+    # Only on Linux is it known where Playwright looks for its own browsers.
+    path = chromium() if sys.platform.startswith("linux") else None
     return {
         "suite": suite.name,
         "module": suite.module,

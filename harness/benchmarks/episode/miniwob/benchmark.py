@@ -1,20 +1,17 @@
-"""MiniWoB++ as a benchmark: its episodes, and when one has succeeded.
-
-The tasks of MiniWoB++: which there are, where their pages lie, and what is special about some.
+"""MiniWoB++: its tasks, an episode in Chromium, and when one has succeeded.
 
 The pages come with the package `miniwob`, which is looked for and never imported: it would import
-Selenium and register hundreds of environments.
-
-An episode of MiniWoB++ in Chromium, begun and read as the package's own environment does.
-
-The clock of a page is set to three weeks, so no agent is too slow for it, and a page that has
-ended begins no second episode: its cover would start one with a random seed at the next click.
+Selenium and register hundreds of environments. An episode begins and is read as in the package's
+own environment, but the clock of a page is set to three weeks, so no agent is too slow for it, and
+a page that has ended begins no second episode: its cover would start one with a random seed at the
+next click.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -99,19 +96,6 @@ def pages() -> Path:
     raise UserError(f"miniwob: its pages are not installed: {INSTALL}")
 
 
-def all_tasks() -> tuple[str, ...]:
-    """All tasks that have a page, by name. Raises `UserError` as `pages` does."""
-    return tuple(sorted(page.stem for page in pages().glob("*.html")))
-
-
-def package() -> str:
-    """The version of the pages; "" if nothing says which."""
-    try:
-        return version("miniwob")
-    except PackageNotFoundError:
-        return ""
-
-
 def episode_of(seed: int, task: str, number: int) -> dict[str, Any]:
     """The start of an episode: the task, and the text that its page draws everything from.
 
@@ -149,7 +133,7 @@ _STATE = """() => {
 
 
 class MiniWoBWorld(BrowserWorld):
-    """Options: `pages`, the folder of the pages, and those of `BrowserWorld`.
+    """Options: `pages`, the folder of the pages.
 
     An episode has a `task` and a `seed`, which is a text.
     """
@@ -259,9 +243,12 @@ class MiniWoB(EpisodeBenchmark):
         if data is not None:
             raise UserError(f"{self.name} has its pages from the package miniwob: leave out --data")
         check_splits(splits, self.splits, self.name)
+        known = list[str]()
+        with suppress(PackageNotFoundError):
+            known.append(version("miniwob"))
         return Items.of(
             self._units(splits or self.default_splits),
-            origin={"origin": "local", "package": f"miniwob {package()}".strip()},
+            origin={"origin": "local", "package": " ".join(("miniwob", *known))},
         )
 
     def check_installed(self) -> None:
@@ -274,8 +261,11 @@ class MiniWoB(EpisodeBenchmark):
 
     def _units(self, splits: Sequence[str]) -> Iterator[Unit[Any]]:
         for split in splits:
-            published = split == SPLITS[0]
-            for task in sorted(PUBLISHED if published else set(all_tasks()) - set(PUBLISHED)):
+            tasks: tuple[str, ...] = PUBLISHED
+            if split != SPLITS[0]:
+                others = {page.stem for page in pages().glob("*.html")} - {*PUBLISHED}
+                tasks = tuple(sorted(others))
+            for task in tasks:
                 for number in range(EPISODES):
                     asked = EpisodeTask(episode_of(self.seed, task, number), most_steps(task))
                     yield self.unit(

@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, Self
 
 from harness.errors import UserError
@@ -26,7 +26,6 @@ _OPENING = re.compile(r"<\S+(?: id=\d+)?(?P<words>[^<>]*?)/?(?:>|$)")  # Long on
 _QUOTED = re.compile(r'"([^"]*)"')
 _SHARES = (0.5, 0.15, 0.85, 0.03, 0.97)
 _DATE = r"(\d+/\d+/\d+)"
-_MONTHS = tuple(date(2016, number, 1).strftime("%B") for number in range(1, 13))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,16 +216,6 @@ def _menu(turn: EpisodeTurn) -> Doing | None:
     return Doing("CLICK" if name == path[-1] else "HOVER", item) if item else None
 
 
-def _grid(turn: EpisodeTurn) -> Doing | None:
-    """`grid-coordinate`: five by five circles around the origin, evenly spaced."""
-    across, down = map(int, turn.said(r"\(([-\d]+,[-\d]+)\)").split(","))
-    circles = turn.all("circle")
-    columns = sorted({round(one.middle[0]) for one in circles})
-    rows = sorted({round(one.middle[1]) for one in circles})
-    wanted = columns[across + 2], rows[2 - down]
-    return _click(next(one for one in circles if tuple(map(round, one.middle)) == wanted))
-
-
 def _shape(turn: EpisodeTurn) -> Doing | None:
     """`identify-shape`: shapes are known by their tags, letters and digits by their text."""
     for tag, name in (("rect", "Rectangle"), ("circle", "Circle"), ("polygon", "Triangle")):
@@ -235,72 +224,8 @@ def _shape(turn: EpisodeTurn) -> Doing | None:
     return _button(turn, "Number" if turn.all("tspan")[0].text.isdigit() else "Letter")
 
 
-def _date(turn: EpisodeTurn) -> Doing | None:
-    """`choose-date` and those like it: the picker opens at the last month, and goes back."""
-    month, day, _ = map(int, turn.said(_DATE).split("/"))
-    shown = next((one.text for one in turn.all("span") if one.text in _MONTHS), None)
-    if shown is None:
-        return _button(turn) if turn.number else _click(turn.all("input")[0])
-    return _click(turn.named(str(day), "a") if shown == _MONTHS[month - 1] else turn.named("Prev"))
-
-
-def _popup_login(turn: EpisodeTurn) -> Doing | None:
-    """`login-user-popup`: a question may come up as a field is clicked."""
-    if cancel := turn.named("Cancel", "button"):
-        return _click(cancel)
-    for typed, value in zip(turn.all("input"), turn.quoted, strict=False):
-        if value.lower() not in typed.words:
-            return _enter(typed, value)
-    return _submit(turn)
-
-
-def _completion(turn: EpisodeTurn) -> Doing | None:
-    """`use-autocomplete`: an item of the list that opens, if the goal says its end."""
-    start, *end = turn.quoted
-    if turn.number == 0:
-        return _enter(turn.all("input")[0], start)
-    items = [one for one in turn.all("div") if one.text.endswith(tuple(end))] if end else []
-    return _click(items[0]) if items and turn.number == 1 else _submit(turn)
-
-
-def _film(turn: EpisodeTurn) -> Iterable[Doing]:
-    """`multi-layouts` and `multi-orderings`: fields whose labels differ and change places."""
-    for labels, said in (
-        ({"Genre"}, r"for (\w+) movies"),
-        ({"Director"}, r"by (\w+)"),
-        ({"Year", "Released"}, r"year (\d+)"),
-    ):
-        words = ((one, one.text.rstrip(":").split()) for one in turn.elements)
-        x, y = [one for one, own in words if labels & {*own} and len(own) < 3][-1].middle
-        # Being on the line of the label counts most.
-        distances = {
-            3 * abs(one.middle[1] - y) + abs(one.middle[0] - x): one for one in turn.all("input")
-        }
-        yield _enter(distances[min(distances)], turn.said(said))
-
-
-def _search(turn: EpisodeTurn) -> Doing | None:
-    """`search-engine`: results are three to a page."""
-    page, row = divmod(int(turn.said(r"the (\d+)\w+ search")) - 1, 3)
-    links = turn.all("a", words="search-title")
-    asked = (_enter(turn.all("input")[0], turn.quoted[0]), _button(turn, "Search"))
-    turned = (_click(turn.named(str(page + 1), "a")),) if page else ()
-    return _in_turn(turn, (*asked, *turned, _click(links[row]) if links else None))
-
-
-def _guess(turn: EpisodeTurn) -> Doing | None:
-    """`guess-number`: from the middle towards where the last answer points."""
-    if turn.number % 2:
-        return _submit(turn)
-    told = next((one.text for one in turn.all("div") if one.text.startswith("The number is")), "")
-    number = int("".join(filter(str.isdigit, told)) or 4)
-    step = ("higher" in told) - ("lower" in told)
-    return _enter(turn.all("input")[0], str(number + step))
-
-
 _CHECKBOXES = ("click-checkboxes", "click-checkboxes-large", "click-checkboxes-transfer")
 SCRIPTS: Mapping[str, Script] = {
-    **dict.fromkeys(("choose-date", "choose-date-easy", "choose-date-medium"), _date),
     **dict.fromkeys(("choose-list", "click-scroll-list"), _filled(_entries)),
     **dict.fromkeys(("click-option", *_CHECKBOXES), _filled(_boxes)),
     **dict.fromkeys(("click-tab-2", "click-tab-2-hard"), _behind("a")),
@@ -308,7 +233,6 @@ SCRIPTS: Mapping[str, Script] = {
     **dict.fromkeys(("click-test", "click-dialog"), lambda turn: _click(turn.all("button")[0])),
     **dict.fromkeys(("enter-text", "enter-text-dynamic"), _typed(lambda turn: turn.quoted[:1])),
     **dict.fromkeys(("focus-text", "focus-text-2"), _focus),
-    **dict.fromkeys(("multi-layouts", "multi-orderings"), _filled(_film)),
     "click-button": lambda turn: _button(turn, turn.quoted[-1]),
     # Where one button covers a part of the other is left to the page.
     "click-button-sequence": lambda turn: _button(turn, "TWO" if turn.number else "ONE"),
@@ -325,14 +249,9 @@ SCRIPTS: Mapping[str, Script] = {
     "enter-date": _moment(_DATE, "%m/%d/%Y", "%Y-%m-%d"),
     "enter-password": _typed(lambda turn: turn.quoted[:1] * 2),
     "enter-time": _moment(r"(\d+:\d+ [AP]M)", "%I:%M %p", "%H:%M"),
-    "grid-coordinate": _grid,
-    "guess-number": _guess,
     "identify-shape": _shape,
     "login-user": _typed(lambda turn: turn.quoted),
-    "login-user-popup": _popup_login,
     "navigate-tree": _tree,
-    "search-engine": _search,
-    "use-autocomplete": _completion,
     # Its field takes no keys, but text that is inserted.
     "use-spinner": _typed(lambda turn: [turn.said(r"Select (-?\d+)")]),
 }

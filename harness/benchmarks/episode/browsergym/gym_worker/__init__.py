@@ -10,7 +10,6 @@ BrowserGym, and nothing else is there for it. Messages are lines of JSON on the 
     ["type", [[3, 4], "mouse_click(...)"]]  the same, with nothing done if nothing there takes text
     ["refuse", "there is no such key"]    the same, with this error and nothing done
     ["tasks", null]                       ["done", {"tasks": [...], "versions": {...}}]
-    ["check", ["WA_MAP", ...]]            ["done", {"python": [3, 11, 7], ...}]
 
 An answer of the kind "failed" says what went wrong, "fatal" what the user has to mend.
 """

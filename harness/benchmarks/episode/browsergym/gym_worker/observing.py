@@ -1,10 +1,11 @@
 """Observation of a page: its goal, its nodes and its picture."""
 
 import re
-import struct
-import zlib
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from typing import Any
+
+from PIL import Image  # BrowserGym needs it, too.
 
 TAGS = {"a", "button", "input", "select", "textarea", "summary", "label", "option"}
 ROLES = {"button", "link", "tab", "checkbox", "radio", "menuitem", "option", "switch"}
@@ -165,15 +166,6 @@ def accessible(tree: Any) -> dict[str, dict[str, str]]:
 def png(picture: Any) -> bytes:
     """An array of height x width x 3 bytes as an encoded picture."""
     height, width = picture.shape[:2]
-    row = width * 3
-    data = picture.tobytes()
-    lines = b"".join(b"\0" + data[at : at + row] for at in range(0, height * row, row))
-    chunks = (
-        (b"IHDR", struct.pack("!IIBBBBB", width, height, 8, 2, 0, 0, 0)),
-        (b"IDAT", zlib.compress(lines, 6)),
-        (b"IEND", b""),
-    )
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack("!I", len(body)) + name + body + struct.pack("!I", zlib.crc32(name + body))
-        for name, body in chunks
-    )
+    encoded = BytesIO()
+    Image.frombytes("RGB", (width, height), picture.tobytes()).save(encoded, "PNG")
+    return encoded.getvalue()

@@ -9,7 +9,6 @@ import os
 import queue
 import re
 import signal
-import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -107,31 +106,18 @@ class Player:
             "versions": versions(self.options["packages"]),
         }
 
-    def check(self, variables: list[str]) -> dict[str, Any]:
-        """Report what is there of what is needed, without values of variables."""
-        return {
-            "python": list(sys.version_info[:3]),
-            "versions": versions(self.options["packages"]),
-            "variables": {name: bool(os.environ.get(name)) for name in variables},
-            "fails": self._why_not(),
-        }
-
     def _suite(self) -> None:
         """Register the tasks of the suite. Raises `ForUser`."""
-        if why := self._why_not():
-            raise ForUser(f"{why}; vlm-eval environments check {self.suite} says what is missing")
-
-    def _why_not(self) -> str:
-        """The reason that the tasks of the suite cannot be registered; "" once they are."""
         if self.suite == "miniwob":
             os.environ.setdefault("MINIWOB_URL", miniwob_pages())
             if not os.environ["MINIWOB_URL"]:
-                return "the pages of MiniWoB++ are missing: install the package miniwob"
+                raise ForUser("the pages of MiniWoB++ are missing: install the package miniwob")
         try:
             importlib.import_module(self.options["module"])
         except Exception as error:
-            return f"{self.options['module']} cannot be imported ({line(error)})"
-        return ""
+            why = f"{self.options['module']} cannot be imported ({line(error)})"
+            says = f"vlm-eval environments check {self.suite} says how to install it"
+            raise ForUser(f"{why}; {says}") from None
 
     def _told(self, seen: Any, reward: float, ended: bool, info: Any) -> dict[str, Any]:
         about = info.get("task_info") or {}

@@ -12,7 +12,6 @@ import pytest
 from harness.benchmarks import benchmark, open_benchmark
 from harness.benchmarks.episode.miniwob.benchmark import BENCHMARK, pages
 from harness.benchmarks.episode.task import EpisodeDetail, EpisodeTask
-from harness.benchmarks.items import Items
 from harness.settings import Settings
 from parsers import Prediction, Status
 from reports.published.source import published_rows
@@ -121,11 +120,3 @@ def test_what_is_not_installed_is_said_before_anything_is_asked(
     done = call("run", "-m", "oracle", "-b", "miniwob", "--only", "task=click-test")
     assert done.code == 2 and said in done.err and len(done.err.splitlines()) == 1
     assert not Path("runs").exists()
-
-
-def test_the_units_are_items_with_the_task_for_the_oracle() -> None:
-    opened = BENCHMARK.open()
-    assert isinstance(opened, Items)
-    unit = opened.entries[0]
-    assert unit.detail.gold == {"task": unit.parents["task"]}
-    assert str(unit.detail.gold["task"]) in unit.unit_id

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from importlib.util import find_spec
 from io import BytesIO
 from typing import Any
 
@@ -20,7 +18,6 @@ from harness.benchmarks.episode.miniwob.benchmark import (
 )
 from harness.benchmarks.episode.miniwob.policy import SCRIPTS, Element, EpisodeTurn
 from harness.dialogue import SCREENSHOT, Observation
-from harness.live.chromium import chromium
 from harness.live.contract import PAGE
 from harness.page import Page
 from parsers.actions import Action
@@ -187,43 +184,3 @@ def test_every_published_task_shows_a_goal_a_picture_and_elements(
         assert seen(first).goal == seen(again).goal
         if task != "click-pie":  # Its numbers depend on when its animation is looked at.
             assert first.blobs[PAGE] == again.blobs[PAGE]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    find_spec("miniwob") is None or not shutil.which("chromedriver") or chromium() is None,
-    reason="chromedriver is not installed",
-)
-@pytest.mark.parametrize("task", ["click-checkboxes", "enter-date", "email-inbox", "click-dialog"])
-def test_pages_are_those_of_the_official_environment(
-    world: MiniWoBWorld, task: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MINIWOB_CHROME_BINARY", str(chromium()))
-    monkeypatch.setenv("MINIWOB_CHROMEDRIVER", str(shutil.which("chromedriver")))
-    from miniwob.environment import MiniWoBEnvironment
-
-    def leaves(dom: Any) -> Iterator[tuple[str, float, float]]:
-        # Pieces of text count as elements there; what an icon's button says lies far outside.
-        if dom.text and dom.tag != "t" and dom.left >= 0:
-            yield dom.text, dom.left, dom.top
-        for child in dom.children:
-            yield from leaves(child)
-
-    environment = MiniWoBEnvironment(task)
-    try:
-        for number in range(3):
-            episode = episode_of(42, task, number)
-            instance = environment.instance
-            instance.force_stop()
-            instance.begin_task(seed=episode["seed"])
-            theirs, extra = instance.get_observation()
-            observation = world.begin(episode)
-            assert theirs["utterance"] == seen(observation).goal
-            page = page_of(observation)
-            corners = [(one.box.x / 2, one.box.y / 2) for one in page.candidates if one.box]
-            for text, left, top in leaves(extra["root_dom"]):
-                assert text.split()[0] in page.html, (task, number, text)
-                near = [abs(left - x) < 1 and abs(top - y) < 1 for x, y in corners]
-                assert any(near), (task, number, text, left, top)
-    finally:
-        environment.close()
