@@ -64,14 +64,24 @@ class Checkpoint:
 
     @property
     def is_original_qwen_vl(self) -> bool:
-        """True if it is Qwen-VL of 2023 (or SeeClick), which transformers does not know."""
-        return is_qwen_vl(self.config)
+        """True if it is Qwen-VL of 2023 (or SeeClick), which transformers does not know.
+
+        Qwen and Qwen-Audio give the same `model_type` and `architectures`; only the part that sees
+        or hears tells them apart.
+        """
+        return self.model_type == QWEN_VL and isinstance(self.config.get("visual"), Mapping)
 
     @property
     def dtype(self) -> str | None:
         """The data type that its configuration names."""
         dtype = self.config.get("dtype") or self.config.get("torch_dtype")
         return None if dtype is None else str(dtype)
+
+    @property
+    def quantization(self) -> str | None:
+        """The quantization that its weights were stored in."""
+        config = self.config.get("quantization_config")
+        return str(config.get("quant_method", "unnamed")) if isinstance(config, dict) else None
 
     @property
     def weights(self) -> tuple[Path, ...]:
@@ -114,15 +124,6 @@ class Checkpoint:
         small = [path for pattern in SMALL for path in self.folder.glob(pattern)]
         files = [*small, *self.weights, *adapter_files(self.folder)]
         return "sha256:" + digest_of(self.folder, files)
-
-
-def is_qwen_vl(config: Mapping[str, object]) -> bool:
-    """Return whether a parsed `config.json` is an original Qwen-VL's.
-
-    Qwen, Qwen-VL and Qwen-Audio give the same `model_type` and `architectures`; only the part that
-    sees or hears tells them apart.
-    """
-    return config.get("model_type") == QWEN_VL and isinstance(config.get("visual"), Mapping)
 
 
 def locate(options: LocalOptions) -> Checkpoint:

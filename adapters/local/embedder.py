@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from adapters.contract import Fatal
 from adapters.conversation import Usage
 from adapters.embedding import Embedded, Embedder, EmbedderInfo, Vector
-from adapters.faults import first_line
 from adapters.hub import downloaded
 from adapters.local.checkpoint import SMALL, digest_of, folder_of
-from adapters.local.options import LocalOptions, device_of, full_precision
+from adapters.local.options import LocalOptions, device_of, explained, full_precision
 from adapters.local.tensors import check_report, loading_reports, refuse_adapters
 from adapters.options import Count
 from adapters.registry import install
@@ -124,11 +123,9 @@ class LocalEmbedder:
 
     def _encode(self, texts: list[str]) -> tuple[tuple[Vector, ...], int]:
         model = self._loaded()
-        try:
+        with explained(f"{self._info.name} cannot embed"):
             ids = model.tokenizer(texts, truncation=True, max_length=model.max_seq_length)
             rows = model.encode(texts, batch_size=self._batch_size, show_progress_bar=False)
-        except (RuntimeError, ValueError) as error:
-            raise Fatal(f"{self._info.name} cannot embed: {first_line(error)}") from error
         vectors = tuple(tuple(map(float, row)) for row in rows)
         return vectors, sum(map(len, ids["input_ids"]))
 
@@ -144,17 +141,14 @@ class LocalEmbedder:
                 downloaded(*at, ("*pytorch_model*.bin",), _OTHERWISE)
         logging.disable_progress_bar()
         full_precision("float32")
-        try:
-            with loading_reports() as reports:
-                model = SentenceTransformer(
-                    str(self._folder),
-                    device=self._device,
-                    trust_remote_code=False,
-                    local_files_only=True,
-                    model_kwargs={"dtype": torch.float32},
-                )
-        except Exception as error:  # weights, tokenizers and configurations fail in many ways
-            raise Fatal(f"{self._info.name} cannot be loaded: {first_line(error)}") from error
+        with explained(f"{self._info.name} cannot be loaded"), loading_reports() as reports:
+            model = SentenceTransformer(
+                str(self._folder),
+                device=self._device,
+                trust_remote_code=False,
+                local_files_only=True,
+                model_kwargs={"dtype": torch.float32},
+            )
         for architecture, report in reports:
             # Encoders are often published without the pooler, which other poolings do not use.
             self._notices += check_report(self._info.name, architecture, report, "pooler.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -60,8 +60,8 @@ def local_options(name: str, model: str, read: Mapping[str, Any]) -> LocalOption
     model = model or HUB.get(name) or read.get("model_path", "")
     if not model:
         raise Fatal(f"which model? name it like {EXAMPLES[name]} or {name}:FOLDER")
-    known = {option: value for option, value in read.items() if option in LocalOptions.__slots__}
-    return LocalOptions(model, name, **known)
+    known = {field.name for field in fields(LocalOptions)}
+    return LocalOptions(model, name, **{key: read[key] for key in read if key in known})
 
 
 def _local(name: str, model: str, read: Mapping[str, Any], loads: bool) -> UnloadedModel:

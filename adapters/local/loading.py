@@ -22,7 +22,7 @@ from adapters.local.checkpoint import (
 )
 from adapters.local.contract import Loaded
 from adapters.local.families import QWEN, HuggingFaceFamily, family_of
-from adapters.local.options import HUB, LocalOptions, full_precision, line
+from adapters.local.options import HUB, LocalOptions, explained, full_precision, line
 from adapters.local.processors import check_torchvision, load_processor
 from adapters.local.tensors import check_report
 from adapters.thinking import Thinking, thinking_of
@@ -53,7 +53,10 @@ class TransformersModel:
 
     @property
     def context_tokens(self) -> int | None:
-        value = getattr(self.family.config.get_text_config(), "max_position_embeddings", None)
+        config = self.family.config
+        if config.is_encoder_decoder:
+            return None  # Its reply takes no room of the prompt.
+        value = getattr(config.get_text_config(), "max_position_embeddings", None)
         return value if isinstance(value, int) else None
 
     @property
@@ -92,7 +95,7 @@ class TransformersModel:
                 "max_pixels": options.max_pixels,
                 "dtype": self.dtype,
                 "attention": options.attn or "default",
-                "quantization": options.quantization or _brought(self.checkpoint),
+                "quantization": options.quantization or self.checkpoint.quantization,
                 **family.settings,
             },
         )
@@ -152,34 +155,23 @@ def read(options: LocalOptions, device: str) -> TransformersModel:
 
 def family(options: LocalOptions, checkpoint: Checkpoint) -> HuggingFaceFamily:
     """Return the family of a checkpoint, without its weights. Raises `Fatal`."""
+    from transformers import AutoConfig
+
     check_kind(checkpoint)
     quiet()
-    config = configuration(checkpoint)
+    folder = checkpoint.folder
+    with explained(f"{folder}/config.json cannot be used"):
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     if config.is_encoder_decoder:
         raise Fatal(
-            f"{checkpoint.folder} is a checkpoint of {checkpoint.architecture}, an encoder-decoder "
+            f"{folder} is a checkpoint of {checkpoint.architecture}, an encoder-decoder "
             f"model, which cannot go on with a conversation: name another model, or {ELSEWHERE}"
         )
-    try:
-        processor = load_processor(checkpoint.folder, config)
-    except Fatal:
-        raise
-    except Exception as error:
-        # Processors of so many families may raise anything for a missing file or package.
-        raise Fatal(
-            f"{checkpoint.folder}: its processor cannot be loaded: {line(error)}"
-        ) from error
+    with explained(f"{folder}: its processor cannot be loaded"):
+        processor = load_processor(folder, config)
     ends = stop_ids(checkpoint, config, processor)
-    try:
+    with explained(f"{folder}: prompts for {checkpoint.architecture} cannot be written"):
         return family_of(config, processor, ends, options.max_pixels, options.known)
-    except Fatal:
-        raise
-    except Exception as error:
-        # Processors of untested models may lack anything that others have.
-        raise Fatal(
-            f"{checkpoint.folder}: prompts for {checkpoint.architecture} cannot be written: "
-            f"{line(error)}"
-        ) from error
 
 
 def check_kind(checkpoint: Checkpoint) -> None:
@@ -205,16 +197,6 @@ def check_kind(checkpoint: Checkpoint) -> None:
             f"{where} is a checkpoint of {checkpoint.architecture}, which does not take pictures "
             f"with text, or does not answer in text: name another model, or {ELSEWHERE}"
         )
-
-
-def configuration(checkpoint: Checkpoint) -> Any:
-    """Load transformers' configuration object. Raises `Fatal`."""
-    from transformers import AutoConfig
-
-    try:
-        return AutoConfig.from_pretrained(checkpoint.folder)
-    except (ImportError, OSError, ValueError, KeyError, TypeError) as error:
-        raise Fatal(f"{checkpoint.folder}/config.json cannot be used: {line(error)}") from error
 
 
 def quiet() -> None:
@@ -251,6 +233,8 @@ def _model(read: TransformersModel) -> tuple[Any, list[str]]:
         "config": config,
         "dtype": dtype,
         "device_map": options.device_map or {"": read.device},
+        # Said outright: transformers would ask on the terminal.
+        "trust_remote_code": False,
         "weights_only": True,
         "output_loading_info": True,
     }
@@ -274,12 +258,6 @@ def _model(read: TransformersModel) -> tuple[Any, list[str]]:
     model.eval().requires_grad_(False)
     model.generation_config = GenerationConfig(do_sample=False)
     return model, notices
-
-
-def _brought(checkpoint: Checkpoint) -> str | None:
-    """Return the quantization that a checkpoint was stored in."""
-    config = checkpoint.config.get("quantization_config")
-    return str(config.get("quant_method", "unnamed")) if isinstance(config, dict) else None
 
 
 def _quantization(name: str, dtype: torch.dtype) -> Any:

@@ -4,6 +4,8 @@ identity. The devices that a model runs on, and errors of other libraries in one
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Literal
 
@@ -31,6 +33,18 @@ def line(error: BaseException) -> str:
     return text[: ends[-1]].rstrip() if ends else text[: LONGEST - 4].rpartition(" ")[0] + " ..."
 
 
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Raise `Fatal` with these words before whatever a library raises within; it may be anything
+    for a file, a package or a model that nobody has tried."""
+    try:
+        yield
+    except Fatal:
+        raise
+    except Exception as error:
+        raise Fatal(f"{what}: {line(error)}") from error
+
+
 def model_failed(device: str, error: BaseException) -> str:
     """Explain an error that a model raised when it was called."""
     return f"the model failed on {device}: {type(error).__name__}: {line(error)}"
@@ -48,31 +62,37 @@ HUB = {
 Dtype = Literal["auto", "bfloat16", "float16", "float32"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonOptions:
+    """Options of every model on this machine that transformers runs."""
+
+    model_path: str | None = None
+    """A folder to load in place of the model's id."""
+    revision: str | None = None
+    """Commit, branch or tag on the hub."""
+    dtype: Dtype = "auto"
+    """The type of the weights: a name of torch's, or `auto` (as published; on a CPU float32)."""
+    devices: tuple[str, ...] | None = None
+    """Torch's name of the device. None: the first GPU, or the CPU."""
+    batch_size: Count | None = None
+    """Number of calls answered at a time; None (`auto`): at most 64 on a GPU, 4 on a CPU."""
+
+
 @dataclass(frozen=True, slots=True)
-class LocalOptions:
-    """The model to load and its options: the fields after `name` are those that a user may give."""
+class LocalOptions(CommonOptions):
+    """The model to load and its options: those by keyword are those that a user may give."""
 
     model: str
     """A model id of the hub, or a folder."""
     name: str = "hf"
     """The name that the user gave (`hf`, `qwen2.5-vl`, ...): the family, but for `hf`."""
     _: KW_ONLY
-    model_path: str | None = None
-    """A folder to load in place of `model`."""
-    revision: str | None = None
-    """Commit, branch or tag on the hub."""
-    dtype: Dtype = "auto"
-    """The type of the weights: a name of torch's, or `auto` (as published; on a CPU float32)."""
     device_map: str | None = None
     """Spread of one model over several GPUs, in accelerate's words."""
-    devices: tuple[str, ...] | None = None
-    """Torch's name of the device. None: the first GPU, or the CPU."""
     attn: str | None = None
     """The implementation of attention, in transformers' words."""
     max_pixels: Count | None = None
     """The most pixels of a picture."""
-    batch_size: Count | None = None
-    """Number of calls answered at a time; None (`auto`): at most 64 on a GPU, 4 on a CPU."""
     quantization: Literal["4bit", "8bit"] | None = None
     """Quantise the weights on loading, to `4bit` or `8bit`."""
 
@@ -82,21 +102,10 @@ class LocalOptions:
         return open_model(self.model) or open_model(self.model_path or "")
 
 
-@dataclass(frozen=True, slots=True)
-class Seq2SeqOptions:
-    """The model to load and its options."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seq2SeqOptions(CommonOptions):
+    """Options of an encoder-decoder model."""
 
-    _: KW_ONLY
-    model_path: str | None = None
-    """A folder to load in place of the model's id."""
-    revision: str | None = None
-    """Commit, branch or tag on the hub."""
-    dtype: Dtype = "auto"
-    """The type of the weights: a name of torch's, or `auto` (as published; on a CPU float32)."""
-    devices: tuple[str, ...] | None = None
-    """Torch's name of the device."""
-    batch_size: Count | None = None
-    """Number of calls answered at a time; None (`auto`): at most 64 on a GPU, 4 on a CPU."""
     piece_tokens: Annotated[int, Meta(ge=2)] = 512
     """Tokens to which each text of a conversation is cut by itself, as in training."""
     end_tokens: Literal["last", "pieces"] = "last"

@@ -59,7 +59,7 @@ def load_processor(folder: Path, config: Any) -> Any:
     base = _class(folder, config)
     try:
         base = image_only(base)
-        processor = base.from_pretrained(folder)
+        processor = base.from_pretrained(folder, trust_remote_code=False)
     except (ImportError, ValueError) as error:
         if find_spec("torchvision") is None and "torchvision" in str(error).lower():
             raise Fatal(_without_torchvision(folder, base)) from error
@@ -72,7 +72,9 @@ def load_processor(folder: Path, config: Any) -> Any:
 
         # Where there is no such backend, the run's record names the one that there is.
         with contextlib.suppress(ImportError, OSError, ValueError):
-            processor.image_processor = AutoImageProcessor.from_pretrained(folder, backend="pil")
+            processor.image_processor = AutoImageProcessor.from_pretrained(
+                folder, backend="pil", trust_remote_code=False
+            )
     # Older checkpoints keep it with the tokenizer.
     processor.chat_template = processor.chat_template or processor.tokenizer.chat_template
     if not processor.chat_template:

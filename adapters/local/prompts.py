@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from adapters.contract import Fatal
 from adapters.conversation import Conversation, Message, Picture, Text, user
 from adapters.local.chat import Guard, escaped, guarded, reply_ids
-from adapters.local.options import line
+from adapters.local.options import explained
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -138,11 +138,8 @@ class Prompter:
 
     def _processed(self, text: str, images: Sequence[Image]) -> Mapping[str, Any]:
         """Return the processor's tensors for an escaped prompt. Raises `Fatal`."""
-        try:
+        with explained("the model's processor refuses the prompt"):
             return self._called(text, [list(images)] if images else None)
-        except Exception as error:
-            # Processors differ in what they raise for a prompt that their model does not take.
-            raise Fatal(f"the model's processor refuses the prompt: {line(error)}") from error
 
     def _called(self, text: str | list[str], images: list[list[Image]] | None) -> Mapping[str, Any]:
         first = text if isinstance(text, str) else text[0]
@@ -184,14 +181,12 @@ class Prompter:
         return self._applied(turns)
 
     def _applied(self, turns: list[dict[str, Any]]) -> str:
-        try:
+        # A template is a program, and raises whatever its expressions do.
+        with explained("the chat template refuses the conversation"):
             written = self._processor.apply_chat_template(
                 [turns], tokenize=False, add_generation_prompt=True
             )
-        except Exception as error:
-            # A template is a program, and raises whatever its expressions do.
-            raise Fatal(f"the chat template refuses the conversation: {line(error)}") from error
-        return str(written[0])
+            return str(written[0])
 
     def _tries_system(self) -> bool:
         asked = {"role": "user", "content": [{"type": "text", "text": "a"}]}

@@ -17,7 +17,7 @@ from adapters.conversation import END_TOKEN, Conversation, Text
 from adapters.local.checkpoint import Checkpoint
 from adapters.local.contract import Encoded, Padded
 from adapters.local.loading import quiet
-from adapters.local.options import Seq2SeqOptions, line
+from adapters.local.options import Seq2SeqOptions, explained
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -103,16 +103,13 @@ def family_of(checkpoint: Checkpoint, options: Seq2SeqOptions) -> Seq2SeqFamily:
     from transformers import AutoConfig, AutoTokenizer
 
     quiet()
+    folder = checkpoint.folder
     if not checkpoint.config.get("is_encoder_decoder"):
         raise Fatal(
-            f"{checkpoint.folder} is not an encoder-decoder model ({checkpoint.architecture}): "
+            f"{folder} is not an encoder-decoder model ({checkpoint.architecture}): "
             "name it with hf:..."
         )
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, local_files_only=True)
-        config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
-    except Exception as error:
-        raise Fatal(
-            f"the tokenizer of {checkpoint.folder} cannot be loaded: {line(error)}"
-        ) from error
+    with explained(f"the tokenizer of {folder} cannot be loaded"):
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        config = AutoConfig.from_pretrained(folder, local_files_only=True)
     return Seq2SeqFamily(config, tokenizer, options.piece_tokens, options.end_tokens == "pieces")

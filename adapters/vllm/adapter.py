@@ -25,7 +25,7 @@ from adapters.contract import (
     Request,
     UnloadedModel,
 )
-from adapters.conversation import Finish, Picture, Reply, Usage
+from adapters.conversation import Finish, Reply, Usage
 from adapters.local import loading
 from adapters.local.checkpoint import check_files, fetch_weights, locate
 from adapters.local.contract import Notices, ignored
@@ -101,7 +101,10 @@ class VllmAdapter:
         generation = request.generation
         sent = _sampling(request, min(room, generation.max_tokens))
         pixels = await asyncio.gather(*(pictures.pixels(picture) for picture in shown))
-        images = tuple(EnginePicture(_uuid(p), made) for p, made in zip(shown, pixels, strict=True))
+        images = tuple(
+            EnginePicture(f"{one.digest} {one.recipe}", made)
+            for one, made in zip(shown, pixels, strict=True)
+        )
         sampling = {**sent, **self._limits}
         future = self._engine.ask(EngineCall(ids, images, sampling), "; replies so far are kept")
         result: EngineReply | Fault = await asyncio.wrap_future(future)
@@ -167,11 +170,6 @@ _VARIABLES = {
 }
 
 
-def _uuid(picture: Picture) -> str:
-    """Return the key of a picture in the engine's caches: its source and its preparation."""
-    return f"{picture.digest} {picture.recipe}"
-
-
 def _sampling(request: Request, max_tokens: int) -> dict[str, object]:
     """Return parameters of a reply by vLLM's names; its defaults are neutral, but for the
     temperature."""
@@ -189,8 +187,6 @@ def _sampling(request: Request, max_tokens: int) -> dict[str, object]:
 INSTALL = install("vllm")
 EXAMPLE = "vllm:Qwen/Qwen2.5-VL-7B-Instruct"
 SPREAD = "spread it over several GPUs with --adapter-option devices=cuda:0,cuda:1"
-PREFIXES = {"enable_prefix_caching": True}
-"""A second round reads the first from the cache, unless `engine_args` say otherwise."""
 INVARIANT = "VLLM_BATCH_INVARIANT"
 """vLLM's variable for kernels whose sums do not depend on what else is in the batch."""
 
@@ -238,8 +234,19 @@ def _described(model: str, read: Mapping[str, Any], loads: bool) -> UnloadedMode
         found.check(SPREAD)
     elif loads and checkpoint.commit is None:
         check_files(checkpoint)
+    info = replace(found, options=replace(named, name="vllm")).declared()
+    settings = {name: value for name, value in info.settings.items() if name != "attention"}
     invariant = SWITCHES.get(os.environ.get(INVARIANT, "0").lower(), False)
-    info = _info(replace(found, options=replace(named, name="vllm")).declared(), options, invariant)
+    settings |= {"engine": "vllm", "batch_invariant": invariant}
+    further = dict(options.engine_args or {})
+    lengths = [n for n in (info.context_tokens, options.max_model_len) if n is not None]
+    info = replace(
+        info,
+        # As many as are in a batch, and as many that wait for their turn.
+        concurrency=2 * options.max_num_seqs,
+        context_tokens=min(lengths, default=None),
+        settings={**settings, "engine_args": further} if further else settings,
+    )
     arguments = {
         "model": str(checkpoint.folder),
         "dtype": info.settings["dtype"],
@@ -257,34 +264,18 @@ def _described(model: str, read: Mapping[str, Any], loads: bool) -> UnloadedMode
         # The limits of our own resizing: the engine resizes nothing again.
         size = dict(zip(("shortest_edge", "longest_edge"), family.pixel_limits, strict=True))
         arguments["mm_processor_kwargs"] = {"size": size}
-    own = sorted({*arguments, "max_model_len", "revision"} & set(options.engine_args or {}))
-    if own:
+    if own := sorted({*arguments, "max_model_len", "revision"} & set(further)):
         raise Fatal(f"engine_args: '{own[0]}' has its own option; leave it out")
 
     def load() -> Adapter:
         if checkpoint.commit is not None:
             fetch_weights(named, checkpoint)
         _log.info("loading %s on %s ...", info.name, ", ".join(devices))
-        given = {**PREFIXES, **arguments, **(options.engine_args or {})}
+        # A second round reads the first from the cache, unless `engine_args` say otherwise.
+        given = {"enable_prefix_caching": True, **arguments, **further}
         return VllmAdapter(info, family, given, _visible(options.devices or ()))
 
     return UnloadedModel(info, load)
-
-
-def _info(info: AdapterInfo, options: VllmOptions, invariant: bool) -> AdapterInfo:
-    """Return the declaration of a model that vLLM runs."""
-    settings = {name: value for name, value in info.settings.items() if name != "attention"}
-    settings |= {"engine": "vllm", "batch_invariant": invariant}
-    if options.engine_args:
-        settings["engine_args"] = dict(options.engine_args)
-    lengths = [n for n in (info.context_tokens, options.max_model_len) if n is not None]
-    return replace(
-        info,
-        # As many as are in a batch, and as many that wait for their turn.
-        concurrency=2 * options.max_num_seqs,
-        context_tokens=min(lengths, default=None),
-        settings=settings,
-    )
 
 
 def _visible(devices: Sequence[str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,6 +47,12 @@ def checkpoint(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Ch
         return built[family]
 
     return at
+
+
+@pytest.fixture
+def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
+    """A tiny Qwen2.5-VL to change."""
+    return Path(shutil.copytree(checkpoint("qwen2.5-vl"), tmp_path / "copy"))
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,11 +31,6 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
-
-
-@pytest.fixture
-def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(checkpoint("qwen2.5-vl"), tmp_path / "copy"))
 
 
 def complaint(name: str, **options: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,6 @@ from tests.local.tiny import FAMILIES
 def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
-
-
-@pytest.fixture
-def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
-    """A checkpoint of our own to change."""
-    return Path(shutil.copytree(checkpoint("qwen2.5-vl"), tmp_path / "copy"))
 
 
 def weights(model: Any) -> dict[str, Any]:

@@ -23,19 +23,7 @@ from adapters.local import checkpoint as files
 from adapters.local import factory, memory
 from adapters.local.options import LocalOptions
 from tests.local.conftest import Checkpoint
-from tests.local.test_errors import complaint
-
-
-@pytest.fixture(autouse=True)
-def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path
-
-
-@pytest.fixture
-def copy(checkpoint: Checkpoint, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(checkpoint("qwen2.5-vl"), tmp_path / "copy"))
+from tests.local.test_errors import complaint, place  # noqa: F401 (a fixture)
 
 
 def huge(folder: Path, gigabytes: int) -> None:
@@ -96,12 +84,12 @@ def test_a_gpu_that_is_too_small_says_what_it_has(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_hub_that_cannot_be_reached_says_which_files_and_where(
-    monkeypatch: pytest.MonkeyPatch, place: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(place))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     for name in ("qwen2.5-vl", "hf:some/model"):
         line = complaint(name)
         assert "from the hub (" in line
@@ -154,9 +142,9 @@ def test_weights_that_do_not_fit_when_they_are_loaded_are_told_with_the_ways_out
 
 
 def test_a_torchvision_that_does_not_work_is_told_with_the_way_out(
-    checkpoint: Checkpoint, place: Path
+    checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
-    package = place / "broken" / "torchvision"
+    package = tmp_path / "broken" / "torchvision"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(
         "raise RuntimeError('operator torchvision::nms does not exist')"
@@ -188,13 +176,13 @@ def test_a_torchvision_that_does_not_work_is_told_with_the_way_out(
 
 
 def test_a_downloaded_model_is_known_by_its_commit(
-    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch, place: Path
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     import huggingface_hub
 
     from adapters.local.factory import describe as described
 
-    commit = place / "snapshots" / ("a" * 40)
+    commit = tmp_path / "snapshots" / ("a" * 40)
     asked: list[list[str]] = []
 
     def download(name: str, *, revision: str | None, allow_patterns: list[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +89,10 @@ def build(family: str, folder: Path, seed: int = 0, *, wide: bool = False) -> Pa
     return folder
 
 
-def _tokenizer() -> Any:
-    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
+@cache
+def trained() -> str:
+    """A tokenizer of a few merges, as JSON."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     trained = Tokenizer(models.BPE())
     trained.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -101,10 +103,18 @@ def _tokenizer() -> Any:
         show_progress=False,
     )
     trained.train_from_iterator(CORPUS, trainer)
-    trained.add_special_tokens([AddedToken(s, special=True) for s in SPECIALS])
-    trained.add_tokens([AddedToken(ADDED, special=False, normalized=False)])
+    return str(trained.to_str())
+
+
+def _tokenizer() -> Any:
+    from tokenizers import AddedToken, Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer.from_str(trained())
+    tokenizer.add_special_tokens([AddedToken(s, special=True) for s in SPECIALS])
+    tokenizer.add_tokens([AddedToken(ADDED, special=False, normalized=False)])
     return PreTrainedTokenizerFast(
-        tokenizer_object=trained,
+        tokenizer_object=tokenizer,
         eos_token="<|im_end|>",
         pad_token="<|endoftext|>",
         padding_side="left",

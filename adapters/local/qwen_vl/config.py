@@ -11,7 +11,7 @@ from transformers import PreTrainedConfig
 
 from adapters.contract import Fatal
 from adapters.local.checkpoint import QWEN_VL
-from adapters.local.options import line
+from adapters.local.options import explained, line
 
 # Side of the grid of the stored position embeddings; other grids are interpolated.
 STORED_SIDE = 16
@@ -52,7 +52,7 @@ class VisionShape:
 
     @classmethod
     def of(cls, visual: Mapping[str, Any]) -> VisionShape:
-        """Read from `config.json`'s `visual`. Raises `Fatal` for inconsistent sizes."""
+        """Read from `config.json`'s `visual`. Raises `Fatal` for sizes that do not go together."""
         try:
             shape = cls(
                 image_size=int(visual["image_size"]),
@@ -65,24 +65,12 @@ class VisionShape:
                 queries=int(visual.get("n_queries", 256)),
                 image_start=int(visual["image_start_id"]),
             )
-        except KeyError as error:
-            raise Fatal(f"config.json: 'visual' has no {error}") from error
-        except (TypeError, ValueError) as error:
-            raise Fatal(
-                f"config.json: 'visual' has a value that is not a number ({error})"
-            ) from error
-        for wrong, why in (
-            (min(shape.image_size, shape.patch_size, shape.heads) < 1, "a size below 1"),
-            (
-                shape.image_size % max(1, shape.patch_size),
-                "image_size is not a multiple of patch_size",
-            ),
-            (shape.width % max(1, shape.heads), "width is not a multiple of heads"),
-            (shape.output % POOL_HEAD_SIZE, f"output_dim is not a multiple of {POOL_HEAD_SIZE}"),
-            (isqrt(shape.queries) ** 2 != shape.queries, "n_queries is not a square number"),
-        ):
-            if wrong:
-                raise Fatal(f"config.json: 'visual': {why}")
+            square = isqrt(shape.queries) ** 2 == shape.queries
+            if not square or shape.image_size % shape.patch_size or shape.width % shape.heads:
+                raise ValueError("sizes that do not go together")
+        except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+            what = type(error).__name__
+            raise Fatal(f"config.json: 'visual' cannot be used: {what}: {line(error)}") from error
         return shape
 
 
@@ -139,10 +127,8 @@ class QwenVLConfig(PreTrainedConfig):  # type: ignore[misc]
     @classmethod
     def of(cls, published: Mapping[str, Any]) -> QwenVLConfig:
         """Read from a parsed `config.json`. Raises `Fatal` for settings that are not supported."""
-        try:
+        with explained("config.json is not an original Qwen-VL's"):
             config = cls(**published)
-        except Exception as error:
-            raise Fatal(f"config.json is not an original Qwen-VL's: {line(error)}") from error
         shape = config.vision
         for wrong, why in (
             (config.rotary_pct != 1.0, "rotary_pct is not 1"),

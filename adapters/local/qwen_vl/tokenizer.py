@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,23 +60,14 @@ class Tokenizer:
 
         Raises `Fatal` for a file of another format.
         """
-        ranks: dict[bytes, int] = {}
-        number = 0
+        lines = (line.split() for line in path.read_bytes().splitlines() if line)
         try:
-            for line in path.read_bytes().splitlines():
-                number += 1
-                if not line:
-                    continue
-                token, rank = line.split()
-                ranks[base64.b64decode(token, validate=True)] = int(rank)
-        except OSError as error:
-            raise Fatal(f"{path}: cannot be read ({error.strerror})") from error
-        except (ValueError, binascii.Error) as error:
-            raise Fatal(f"{path}: line {number} is not a token in base64 and its rank") from error
-        if sorted(ranks.values()) != list(range(len(ranks))) or len(ranks) < 256:
-            raise Fatal(f"{path}: the ranks are not 0, 1, 2, ... without a gap, 256 or more")
-        if any(bytes([byte]) not in ranks for byte in range(256)):
-            raise Fatal(f"{path}: not every single byte is a token")
+            ranks = {base64.b64decode(token, validate=True): int(rank) for token, rank in lines}
+        except ValueError as error:
+            raise Fatal(f"{path}: a line is not a token in base64 and its rank") from error
+        whole = sorted(ranks.values()) == list(range(len(ranks)))
+        if not whole or any(bytes([byte]) not in ranks for byte in range(256)):
+            raise Fatal(f"{path}: a rank (0, 1, 2, ...) or a single byte is missing")
         return cls(ranks, queries)
 
     @property

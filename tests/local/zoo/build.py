@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.local.tiny import CONTEXT, CORPUS
+from tests.local.tiny import CONTEXT, trained
 
 CHATML = """\
 {%- for message in messages -%}
@@ -124,27 +123,11 @@ def build(family: Family, folder: Path, seed: int = 0, *, weights: bool = True) 
     return folder
 
 
-@cache
-def _trained() -> str:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-
-    trained = Tokenizer(models.BPE())
-    trained.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    trained.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=300,
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    trained.train_from_iterator(CORPUS, trainer)
-    return str(trained.to_str())
-
-
 def _tokenizer(family: Family) -> Any:
     from tokenizers import AddedToken, Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-    tokenizer = Tokenizer.from_str(_trained())
+    tokenizer = Tokenizer.from_str(trained())
     specials = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<s>", "[INST]", "[/INST]"]
     specials += [*family.tokens.values(), family.mark, *family.others]
     for special in dict.fromkeys(specials):
