@@ -215,7 +215,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
         if message.role == "assistant":
             return {"role": "assistant", "content": message.native or said_before(message)}
         content: list[Json] = []
-        for part in message.parts:
+        for part in message.shown:
             if isinstance(part, Text):
                 content.append({"type": "text", "text": part.text})
                 continue

@@ -190,7 +190,7 @@ class GoogleAdapter(ApiAdapter):
             text = said_before(message)
             return message.native or {"role": "model", "parts": [{"text": text}]}
         parts: list[Json] = []
-        for part in message.parts:
+        for part in message.shown:
             if isinstance(part, Text):
                 parts.append({"text": part.text})
                 continue

@@ -101,7 +101,7 @@ def _plain(message: Message, urls: dict[Picture, str]) -> dict[str, object]:
         {"type": "text", "text": part.text}
         if isinstance(part, Text)
         else {"type": "image_url", "image_url": {"url": urls[part]}}
-        for part in message.parts
+        for part in message.shown
     ]
     return {"role": message.role, "content": parts}
 

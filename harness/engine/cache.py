@@ -229,11 +229,11 @@ class ReplyCache(Cache[Kept]):
         self._run = run
 
     def keep(self, key: str, reply: Reply) -> None:
-        """Keep a reply that ended normally and says something, and ignore others.
+        """Keep a reply that ended normally and says or calls something, and ignore others.
 
         Returns before it is saved.
         """
-        if reply.finish is Finish.STOP and reply.text.strip():
+        if reply.finish is Finish.STOP and (reply.text.strip() or reply.tool_calls):
             self.put(key, Kept(reply, self._run))
 
 

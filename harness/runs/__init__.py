@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         check_same,
         difference,
     )
+    from harness.runs.messages import MessageRecord
     from harness.runs.on_record import (
         StepKey,
         by_role,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
         ActRecord,
         CallRecord,
         EmbedRecord,
-        MessageRecord,
         Spent,
         Unit,
         call_id,
@@ -127,9 +127,10 @@ _NAMES = {
     "harness.runs.lock": "is_in_use",
     "harness.runs.manifest": "MANIFEST NO_ANSWERS Manifest Redone Session Setup check_same "
     "difference",
+    "harness.runs.messages": "MessageRecord",
     "harness.runs.on_record": "StepKey by_role by_tier read_cost read_settled reused_replies "
     "roles_of spent_on tiers_of together",
-    "harness.runs.records": "SCHEMA ActRecord CallRecord EmbedRecord MessageRecord Spent Unit "
+    "harness.runs.records": "SCHEMA ActRecord CallRecord EmbedRecord Spent Unit "
     "call_id result_of shared_unit",
     "harness.runs.run": "Resolver Run StepData open_run",
     "harness.runs.steps": "STEP StepDetail StepUnit",

@@ -228,7 +228,7 @@ def check_questions(
         call = calls[name_of(ask, record.repeat)]
         if not isinstance(ask, Ask):
             return run.result_of(call)
-        on_record = (part for part in call.messages[-1].parts if isinstance(part, str))
+        on_record = (part for part in call.messages[-1].shown if isinstance(part, str))
         texts = ask.conversation.messages[-1].text, "".join(on_record)
         listed, recorded = (set(_NUMBERED.findall(text)) for text in texts)
         same = listed <= recorded and {n for _, n, _ in listed} == {n for _, n, _ in recorded}

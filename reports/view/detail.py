@@ -156,7 +156,7 @@ def _parts(message: MessageRecord, linked: bool) -> list[list[str]]:
         ["text", part]
         if isinstance(part, str)
         else ["picture", f"{part.width} × {part.height} pixels", _name(part) if linked else ""]
-        for part in message.parts
+        for part in message.shown
     ]
 
 
