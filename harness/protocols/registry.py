@@ -122,6 +122,12 @@ PROTOCOLS.add(
     "harness.benchmarks.screen.web:ScreenRounds",
     "describe the next action on a screen, then write it in the form of the model's family",
 )
+PROTOCOLS.add(
+    "native",
+    "harness.native.protocol:NativePlace",
+    "a model acts through tools instead of words: points on pictures, the next action on screens",
+)
+PROTOCOLS.add("native", "harness.native.protocol:NativeScreen", "the same on screens")
 
 SHARED = {
     "history": "Earlier steps shown: all, none or K actions; more with +thoughts, +pictures:K or "

@@ -219,4 +219,5 @@ BENCHMARK = ScreenSet(
     level={"single": Level("episode", "screen")},
     boxed=True,
     script=True,
+    device="browser",
 )

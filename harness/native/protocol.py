@@ -1,0 +1,347 @@
+"""The protocol `native`: a model is asked through tools, and its first act is the prediction.
+
+A reply that only looks (a wait, a scroll that shows nothing new) is answered from the recorded
+picture, at most `turns` times. Each kind of unit has a protocol of its own over one reader.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from adapters.contract import AdapterInfo
+from adapters.conversation import (
+    Conversation,
+    Message,
+    Order,
+    Picture,
+    Reply,
+    ToolCall,
+    canonical_json,
+    illustrated,
+    system,
+)
+from harness.dialogue import Ask, Dialogue
+from harness.errors import UserError
+from harness.native.functions import QWEN, offered
+from harness.native.looks import Offer, answered
+from harness.protocols.contract import AskingProtocol, Needs, flagged, limit_of
+from harness.protocols.pointing import check_pointing, numbers_of, on_page, one_picture
+from harness.protocols.texts import Schema, Texts, open_texts
+from harness.views import PlaceView, ScreenView
+from parsers.grounding import POINTING
+from parsers.native import Call
+from parsers.native.reading import Turn, as_place, as_screen_step, text_only, turn_of
+from parsers.native.spelling import spelled
+from parsers.native.tools import acts_of
+from parsers.points import Convention
+from parsers.records import Prediction, Status
+from parsers.screen import SCREEN, Device, Point, Task
+from parsers.screen.spelling import neutral
+
+if TYPE_CHECKING:
+    from harness.pictures import PicturePolicy
+
+MOST_TURNS = 50
+DEVICES: Mapping[Device, str] = {
+    "phone": "a phone",
+    "computer": "a computer",
+    "browser": "a web browser",
+}
+_SYSTEM = frozenset({"device", "looks"})
+_SCHEMA = Schema(
+    "native.toml",
+    {
+        "name": frozenset(),
+        **dict.fromkeys(("system", "script", "pointing"), _SYSTEM),
+        "looks": frozenset({"turns"}),
+        "at_once": frozenset(),
+        "place": frozenset({"instruction"}),
+        "declining": frozenset(),
+        "task": frozenset({"goal", "step", "history"}),
+        "step": frozenset({"instruction"}),
+        "history": frozenset({"actions"}),
+    },
+    {
+        "place": frozenset({"instruction"}),
+        "task": frozenset({"goal"}),
+        "step": frozenset({"instruction"}),
+        "history": frozenset({"actions"}),
+    },
+)
+
+
+@dataclass(frozen=True)
+class Native(AskingProtocol):
+    """What all kinds of units have in common."""
+
+    tool: Literal["auto", "functions"] = "auto"
+    """What the model acts with: `functions` for any server with a tool parser."""
+    family: Literal["auto", "qwen", "own"] = "auto"
+    """Functions that a family was trained on, or our own; `auto` chooses by the model's name."""
+    coordinates: Convention | None = None
+    """Meaning of the model's numbers; None takes the declaration of its adapter."""
+    turns: int = 3
+    """Replies that only look and are answered; 0 asks the model to act at once."""
+    order: Order = "text-first"
+    """Where the picture stands."""
+    prompts: Path | None = None
+    """File with texts that replace the shipped ones."""
+    max_tokens: tuple[int, ...] = ()
+    """Token limit of each reply."""
+
+    name = "native"
+    needs = Needs(picture_policy="full:pixels=33177600", scene=False, sees=True, point=True)
+    of_model = ("tool", "family", "coordinates")
+    paper = "the tools of the models' vendors (docs/native-tools.md)"
+
+    def __post_init__(self) -> None:
+        """Raise `UserError` for a number of turns that makes no sense, or a wrong prompt file."""
+        if not 0 <= self.turns <= MOST_TURNS:
+            raise UserError(f"turns={self.turns}: give 0 to {MOST_TURNS}")
+        self.texts  # noqa: B018
+
+    @cached_property
+    def texts(self) -> Texts:
+        """Texts of the question, with placeholders."""
+        return open_texts(_SCHEMA, self.prompts)
+
+    @property
+    def convention(self) -> Convention:
+        """Meaning of the numbers; policies answer in thousandths."""
+        return self.coordinates or "per-mille"
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The first reply, and those after each look."""
+        return ("act", *(f"look-{number}" for number in range(1, self.turns + 1)))
+
+    def calls(self, count: int) -> tuple[int, int]:
+        """Make one call, and another one after each look."""
+        return 1, len(self.places)
+
+    @classmethod
+    def for_model(cls, values: Mapping[str, object], model: AdapterInfo) -> Mapping[str, object]:
+        """Add the functions of the model's family, and what its numbers mean."""
+        filled = dict(values)
+        if filled.get("family", "auto") == "auto":
+            filled["family"] = QWEN if "qwen" in model.model.lower() else "own"
+        if filled.get("coordinates") is None:
+            filled["coordinates"] = model.coordinates
+        return filled
+
+    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
+        """Raise `UserError` for a model that takes no tools or has none of its own, and for
+        undeclared coordinates."""
+        if self.tool == "auto" and model.stand_in != "policy":
+            raise UserError(
+                f"no tool of its own is known for {model.name}: ask it through functions with "
+                "--protocol-option tool=functions"
+            )
+        check_pointing(self.name, self.coordinates, pictures, model)
+        if not model.takes_tools:
+            raise UserError(
+                f"the adapter of {model.name} does not send tools: choose another model, or leave "
+                f"out --protocol {self.name}"
+            )
+
+    def settings(self) -> dict[str, object]:
+        """Return the fields with `auto` resolved, the texts by name and digest."""
+        settings = super().settings()
+        del settings["prompts"]
+        resolved = {
+            "tool": "functions",
+            "family": QWEN if self.family == QWEN else "own",
+            "coordinates": self.convention,
+        }
+        named = {"prompts": self.texts.name, "prompts_sha256": self.texts.digest()}
+        return {"protocol": settings.pop("protocol"), **named, **settings, **resolved}
+
+    def notes(self, flags: Mapping[str, int]) -> list[str]:
+        """Say when a model answers in words: its server may have no tool parser."""
+        silent = flags.get("text_only", 0)
+        if not silent:
+            return []
+        return [
+            f"{silent} replies without a call: if a server leaves calls in the text, it needs a "
+            "tool parser (vLLM: --enable-auto-tool-choice --tool-call-parser NAME)"
+        ]
+
+    def dialogue(self, view: Any) -> Dialogue:
+        """Ask until the model acts. Raises ValueError unless exactly one picture is shown."""
+        picture, offer = self._offer(view)
+        conversation = Conversation(self.opening(view, picture), tools=offer.tools)
+        flags: set[str] = set()
+        pointer: Point | None = None
+        for number, place in enumerate(self.places):
+            limit = limit_of(self.max_tokens, number)
+            reply = yield Ask(conversation, place, max_tokens=limit)
+            assert isinstance(reply, Reply)
+            calls = _calls_of(reply)
+            said = acts_of([Call(one.name, one.arguments) for one in calls], offer.read)
+            if offer.convention == "unit":
+                said = [replace(act, flags=act.flags - {"fraction"}) for act in said]
+            turn = turn_of(
+                said,
+                self.looks,
+                lambda point: on_page(point, offer.convention, picture),
+                pointer,
+                script=self._is_script(view),
+            )
+            pointer = turn.pointer
+            if turn.acts and reply.finish.value in ("stop", "length"):
+                cut = {"cut"} if reply.finish.value == "length" else set[str]()
+                return flagged(self.read(turn, view), flags | cut)
+            if not calls or reply.finish.value != "stop":
+                return flagged(self.unread(reply, view), flags)
+            if number < self.turns:
+                if any(act.word == "unknown" for act in said):
+                    flags.add("answered_error")
+                conversation = conversation.then(reply, answered(calls, said))
+        return flagged(Prediction(Status.OUT_OF_TURNS), flags)
+
+    def write(self, view: Any, said: Prediction) -> Mapping[str, str]:
+        """Return the calls of a prediction as JSON; empty for what the tool cannot say."""
+        picture, offer = self._offer(view)
+        action = said.action
+        if action is None:
+            return {self.places[0]: "NONE" if said.status is Status.NONE else ""}
+
+        def numbers(point: Point) -> Point:
+            x, y = numbers_of(point, offer.convention, picture)
+            return x, y
+
+        calls = spelled(action, offer.spell, numbers, self._size(view, picture))
+        if calls is None:
+            return {self.places[0]: ""}
+        listed = [{"name": call.name, "arguments": call.arguments} for call in calls]
+        return {self.places[0]: canonical_json(listed)}
+
+    @property
+    def looks(self) -> frozenset[str]:
+        """The words that only look at a unit of this kind."""
+        return frozenset()
+
+    @abstractmethod
+    def opening(self, view: Any, picture: Picture) -> tuple[Message, ...]:
+        """Return the messages about a unit."""
+
+    @abstractmethod
+    def read(self, turn: Turn, view: Any) -> Prediction:
+        """Return the prediction of a reply that acts."""
+
+    @abstractmethod
+    def unread(self, reply: Reply, view: Any) -> Prediction:
+        """Return the prediction of a reply without calls."""
+
+    def _offer(self, view: Any) -> tuple[Picture, Offer]:
+        picture = one_picture(view.pictures, f"unit {view.unit_id}")
+        size = picture.width, picture.height
+        task = view.content if isinstance(view.content, Task) else None
+        device: Device = task.device if task else "computer"
+        has = ("click", *task.has) if task else ()
+        return picture, offered(self.family, device, has, self.convention, size)
+
+    def _is_script(self, view: Any) -> bool:
+        return isinstance(view.content, Task) and view.content.script
+
+    def _size(self, view: Any, picture: Picture) -> tuple[int, int]:
+        task = view.content
+        return task.size if isinstance(task, Task) else (picture.width, picture.height)
+
+    def _asked(
+        self, key: str, device: Device, question: str, picture: Picture
+    ) -> tuple[Message, ...]:
+        texts = self.texts
+        can_look = self.turns and self.tool not in ("auto", "functions")
+        looks = texts.fill("looks", turns=self.turns) if can_look else texts["at_once"]
+        opening = texts.fill(key, device=DEVICES[device], looks=looks).strip()
+        return system(opening), illustrated((picture,), question.strip(), order=self.order)
+
+
+@dataclass(frozen=True)
+class NativePlace(Native):
+    """Point at what an instruction means on a picture."""
+
+    refusals: Literal["offered", "unoffered"] = "unoffered"
+    """Whether the question says how to answer that nothing fits."""
+
+    View = PlaceView
+    actions = POINTING
+
+    @property
+    def looks(self) -> frozenset[str]:
+        return frozenset({"scroll", "wait"})
+
+    def opening(self, view: PlaceView, picture: Picture) -> tuple[Message, ...]:
+        question = self.texts.fill("place", instruction=view.content)
+        if self.refusals == "offered":
+            question += "\n\n" + self.texts["declining"]
+        return self._asked("pointing", "computer", question, picture)
+
+    def read(self, turn: Turn, view: PlaceView) -> Prediction:
+        return as_place(turn)
+
+    def unread(self, reply: Reply, view: PlaceView) -> Prediction:
+        return text_only(reply.text, reply.finish.value, declines=True)
+
+
+@dataclass(frozen=True)
+class NativeScreen(Native):
+    """The next action on a screen."""
+
+    level: Literal["high", "low"] = "high"
+    """`high` asks with the task alone, `low` with the sentence about this step as well."""
+    history: int | None = None
+    """The earlier steps shown, as lines; None shows all."""
+
+    View = ScreenView
+    actions = SCREEN
+
+    def opening(self, view: ScreenView, picture: Picture) -> tuple[Message, ...]:
+        task, texts = view.content, self.texts
+        shown, _ = self.history_shown.of(len(task.before))
+        history = task.before[len(task.before) - shown :]
+        convention = self.convention
+
+        def numbers(point: Point) -> Point:
+            return numbers_of(point, convention, picture)
+
+        lines = [
+            f"{place}. {neutral(past.action, numbers) if past.action.name else past.sentence}"
+            for place, past in enumerate(history, 1)
+        ]
+        step = self.level == "low" and task.instruction
+        question = texts.fill(
+            "task",
+            goal=task.goal,
+            step=f"{texts.fill('step', instruction=task.instruction)}\n\n" if step else "",
+            history=texts.fill("history", actions="\n".join(lines)) if lines else "",
+        )
+        return self._asked("script" if task.script else "system", task.device, question, picture)
+
+    def read(self, turn: Turn, view: ScreenView) -> Prediction:
+        task = view.content
+        rule: Literal["first", "turn"] = "turn" if task.script else "first"
+        return as_screen_step(turn, rule, phone=task.device == "phone", script=task.script)
+
+    def unread(self, reply: Reply, view: ScreenView) -> Prediction:
+        return text_only(reply.text, reply.finish.value, ends="complete" in view.content.has)
+
+
+def _calls_of(reply: Reply) -> Sequence[ToolCall]:
+    """Return the calls of a reply; those of a policy are written as JSON in its text."""
+    if reply.tool_calls or not reply.text.startswith("[{"):
+        return reply.tool_calls
+    try:
+        listed = json.loads(reply.text)
+        if canonical_json(listed) != reply.text:
+            return ()
+        return [ToolCall("", one["name"], one["arguments"]) for one in listed]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ()

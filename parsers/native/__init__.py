@@ -1,0 +1,69 @@
+"""Models that act through tools: their calls in a few neutral words, read and written.
+
+A tool's calls become acts (`tools`), the acts of a reply become one prediction (`reading`), and a
+prediction is written as the calls that mean it (`spelling`). Places are a model's own numbers until
+they are read, and pixels of the original afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from parsers.screen import Point
+
+Word = Literal[
+    "press",
+    "hover",
+    "down",
+    "up",
+    "long",
+    "drag",
+    "scroll",
+    "type",
+    "keys",
+    "wait",
+    "app",
+    "device",
+    "end",
+    "answer",
+    "other",
+    "look",
+    "bad",
+    "unknown",
+]
+
+
+class Call(NamedTuple):
+    """A call of a model: a function's name, and its arguments as JSON of any type."""
+
+    name: str
+    arguments: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a call does, in a neutral word.
+
+    press: `text` is left, right, middle, double, triple or back. hover: the pointer moves. down,
+    up: the left button. long: a long press. drag: from `at` to `to`. scroll: `text` is where the
+    view goes. type: `text`, then Enter if `submit`. keys: `text` is one chord (`ctrl+s`). wait: for
+    so many `seconds`. app: opens the app `text`. device: `text` is back, home or recents. end:
+    `text` is success or failure. answer: `text`. other: what no kind of unit has a word for. look:
+    `text` is what is looked at. bad: the call cannot be read, and `text` says why. unknown: there
+    is no such call; `text` says so.
+
+    at: None takes the place of the pointer.
+    outside: whether a place lies outside of the picture; it then still has the model's numbers.
+    call: number of the call in its reply, from 0.
+    """
+
+    word: Word
+    at: Point | None = None
+    to: Point | None = None
+    text: str = ""
+    submit: bool = False
+    seconds: float = 0.0
+    flags: frozenset[str] = frozenset()
+    outside: bool = False
+    call: int = 0

@@ -1,0 +1,171 @@
+"""The worked cases of tools: a fake server replies, an adapter reads, the protocol predicts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters import Adapter, Generation, Picture, Reply, Request
+from harness.dialogue import Ask
+from harness.native.protocol import Native
+from harness.pictures import PicturePolicy, Screenshot, plan
+from harness.protocols import open_protocol
+from harness.views import PlaceView, ScreenView
+from parsers.actions import Action
+from parsers.records import Prediction
+from parsers.screen import BEYOND, Device, Past, Task, parts
+from tests.adapters.support import Pictures
+from tests.adapters.support import adapter_for as _adapter_for
+from tests.servers import Answer, Provider, WireServer
+
+Case = Mapping[str, Any]
+WIRES: Mapping[str, Provider] = {
+    "chat": "openai",
+}
+DEVICES: Mapping[str, Device] = {"phone": "phone", "desktop": "computer"}
+
+
+def _folder() -> Path | None:
+    root = os.environ.get("VLM_EVAL_TEST_DATA")
+    return Path(root) / "native-tools" if root else None
+
+
+def cases(kind: str, tools: Sequence[str]) -> list[Any]:
+    """The cases of a type about pictures and screens that are asked through one of these tools."""
+    folder = _folder()
+    if folder is None:
+        return [pytest.param(None, marks=pytest.mark.skip("VLM_EVAL_TEST_DATA is not set"))]
+    listed = map(json.loads, (folder / "cases.jsonl").read_text("utf-8").splitlines())
+    return [
+        pytest.param(case, id=case["id"])
+        for case in listed
+        if case["type"] == kind and case["tool"] in tools and "scope" not in case
+        if case["provider"] in WIRES
+        if case["unit"].startswith(("g-", "s-"))
+    ]
+
+
+@cache
+def _units() -> Any:
+    folder = _folder()
+    assert folder is not None
+    return json.loads((folder / "units.json").read_text("utf-8"))["units"]
+
+
+def picture_of(case: Case) -> Picture:
+    """The picture of a case's unit as it goes out."""
+    width, height = _units()[case["unit"]]["size"]
+    sent = tuple(case["sent"])
+
+    class Rule:
+        max_side = max_bytes = seen = None
+        source = ""
+
+        def fit(self, width: int, height: int) -> tuple[int, int]:
+            return sent
+
+        def tokens(self, width: int, height: int) -> None:
+            return None
+
+    policy = PicturePolicy.parse("full:pixels=33177600")
+    (picture,) = plan(policy, Screenshot("d" * 64, width, height), rule=Rule())  # type: ignore[arg-type]
+    assert (picture.width, picture.height) == sent
+    return picture
+
+
+def view_of(case: Case) -> PlaceView | ScreenView:
+    """What is shown of a case's unit."""
+    unit = _units()[case["unit"]]
+    if unit["kind"] == "grounding":
+        return PlaceView("u", unit["instruction"], (picture_of(case),))
+    has = [name for name in BEYOND if unit["device"] == "phone"]
+    if not unit["ends"]:
+        has = [name for name in has if name not in ("answer", "complete", "impossible")]
+    task = Task(
+        goal=unit["goal"],
+        size=tuple(unit["size"]),
+        before=tuple(Past(Action(**one)) for one in unit["before"]),
+        script=unit["script"],
+        device=DEVICES[unit["device"]],
+        has=tuple(has),
+    )
+    return ScreenView("u", task, (picture_of(case),))
+
+
+def protocol_of(case: Case, adapter: Adapter, **options: Any) -> Native:
+    """The protocol with the options of a case."""
+    named = ("turns", "zoom", "coordinates", "refusals")
+    given = {name: case[name] for name in named if name in case}
+    given |= {name: value for name, value in case.get("settings", {}).items() if name in named}
+    protocol = open_protocol(
+        "native",
+        {"tool": case["tool"], **given, **options},
+        model=adapter.info,
+        View=type(view_of(case)),
+    )
+    assert isinstance(protocol, Native)
+    return protocol
+
+
+def adapter_for(case: Case, server: WireServer) -> Adapter:
+    """The adapter of a case's model."""
+    return _adapter_for(WIRES[case["provider"]], server, model=case["model"])
+
+
+def replying(bodies: Sequence[Any]) -> Any:
+    """A server's reaction: these bodies, one after the other."""
+    waiting: Iterator[Any] = iter(bodies)
+    return lambda asked: Answer(raw=json.dumps(next(waiting)).encode())
+
+
+def asked(case: Case, adapter: Adapter, protocol: Native) -> Prediction:
+    """Hold the dialogue about a case, and return its prediction."""
+
+    async def run() -> Prediction:
+        dialogue = protocol.dialogue(view_of(case))
+        generation = Generation(
+            max_tokens=case.get("settings", {}).get("max_tokens", 1024),
+            effort=case.get("settings", {}).get("effort"),
+        )
+        try:
+            ask = next(dialogue)
+            while True:
+                assert isinstance(ask, Ask)
+                request = Request(ask.conversation, generation, "u", ask.place)
+                reply = await adapter.ask(request, Pictures())
+                assert isinstance(reply, Reply)
+                ask = dialogue.send(reply)
+        except StopIteration as stop:
+            found: Prediction = stop.value
+            return found
+        finally:
+            await adapter.close()
+
+    return asyncio.run(run())
+
+
+def compare(found: Prediction, expected: Case) -> None:
+    """Assert that a prediction is the expected one."""
+    assert str(found.status) == expected["status"]
+    assert list(found.flags) == sorted(expected["flags"])
+    wanted = expected["action"]
+    if wanted is None:
+        assert found.action is None
+        return
+    assert found.action is not None
+    listed = wanted.get("several", [wanted])
+    actions = parts(found.action)
+    assert [one.name for one in actions] == [one["name"] for one in listed]
+    for action, one in zip(actions, listed, strict=True):
+        if one.get("point") is None:
+            assert action.point is None
+        else:
+            assert action.point == pytest.approx(one["point"], abs=0.01)
+        assert dict(action.arguments) == pytest.approx(one["arguments"], abs=0.01)

@@ -1,0 +1,147 @@
+"""Runs through tools from the command line: the record, its page, kills, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness.commands.tool import at, call, calls, isolate, last_lines, start
+from tests.servers import Answer, Ask, WireServer
+
+PLACES = ("--benchmark", "sample-grounding", "--split", "test", "--limit", "6")
+SCREENS = ("--benchmark", "sample-screens", "--limit", "4")
+NATIVE = ("--protocol", "native", "--protocol-option", "tool=functions")
+NUMBERS = ("--protocol-option", "coordinates=per-mille")
+PATIENCE_S = 60.0
+
+
+@pytest.fixture(autouse=True)
+def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    isolate(monkeypatch, tmp_path)
+
+
+def calling(*made: tuple[str, Any], finish: str = "tool_calls") -> Answer:
+    listed = [
+        {
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        for number, (name, arguments) in enumerate(made)
+    ]
+    message = {"role": "assistant", "content": None, "tool_calls": listed}
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    return Answer(raw=json.dumps({"id": "c", "model": "m", "choices": [choice]}).encode())
+
+
+LOOK = ("scroll", {"x": 500, "y": 500, "direction": "down"})
+CLICK = ("click", {"x": 500, "y": 500})
+
+
+def looking_once(ask: Ask) -> Answer:
+    return calling(CLICK if ask.rounds else LOOK)
+
+
+def test_a_look_is_answered_and_the_click_behind_it_counts() -> None:
+    with WireServer(looking_once) as server:
+        done = call(*at(server, *PLACES, *NATIVE, *NUMBERS, "--out", "a"))
+    assert done.code == 0, done.err
+    lines = last_lines("a")
+    assert [line["prediction"]["status"] for line in lines] == ["answered"] * 6
+    assert Counter(one["place"] for one in calls("a")) == {"act": 6, "look-1": 6}
+    second = next(ask.body for ask in server.asks if ask.rounds)
+    assert second["messages"][-1] == {
+        "role": "tool",
+        "tool_call_id": "call_0",
+        "content": "Scrolled down.",
+    }
+    shown = call("show", lines[0]["unit_id"], "--run", "a")
+    assert "[call call_0] scroll {" in shown.out and "[call call_0] click {" in shown.out
+    assert "Scrolled down." in shown.out
+
+
+def test_a_model_that_only_looks_runs_out_of_turns() -> None:
+    with WireServer(lambda ask: calling(LOOK)) as server:
+        turns = ("--protocol-option", "turns=2")
+        done = call(*at(server, *PLACES, *NATIVE, *NUMBERS, *turns, "--out", "a"))
+    assert done.code == 0, done.err
+    assert {line["prediction"]["status"] for line in last_lines("a")} == {"out_of_turns"}
+    assert len(calls("a")) == 6 * 3
+
+
+def test_a_function_that_is_not_there_is_answered() -> None:
+    with WireServer(lambda ask: calling(CLICK if ask.rounds else ("fly", {}))) as server:
+        call(*at(server, *PLACES, *NATIVE, *NUMBERS, "--out", "a"))
+    assert {tuple(line["prediction"]["flags"]) for line in last_lines("a")} == {("answered_error",)}
+    [said] = {ask.body["messages"][-1]["content"] for ask in server.asks if ask.rounds}
+    assert said == "Error: there is no function 'fly'."
+
+
+def test_screens_are_asked_with_the_functions_of_their_set() -> None:
+    with WireServer(lambda ask: calling(("press_back", {}))) as server:
+        done = call(*at(server, *SCREENS, *NATIVE, *NUMBERS, "--out", "a"))
+    assert done.code == 0, done.err
+    names = [tool["function"]["name"] for tool in server.asks[0].body["tools"]]
+    assert {"click", "long_press", "open_app", "press_back", "finish"} <= set(names)
+    assert "drag" not in names
+    assert {line["prediction"]["action"]["name"] for line in last_lines("a")} == {"back"}
+    texts = [ask.text for ask in server.asks]
+    assert all(text.startswith("Task: ") for text in texts)
+    assert any("Done so far:\n1. " in text for text in texts)
+
+
+def test_a_server_without_a_tool_parser_is_named() -> None:
+    with WireServer(lambda ask: Answer('<tool_call>{"name": "click"}</tool_call>')) as server:
+        done = call(*at(server, *PLACES, *NATIVE, *NUMBERS, "--out", "a"))
+    assert {line["prediction"]["status"] for line in last_lines("a")} == {"parse_error"}
+    assert "--tool-call-parser" in done.out
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ((*NATIVE,), "it is not known what the coordinates of openai:m mean"),
+        ((*NATIVE[:2], *NUMBERS), "tool=functions"),
+        ((*NATIVE, *NUMBERS, "--protocol-option", "turns=-1"), "turns=-1: give 0 to 50"),
+        ((*NATIVE, *NUMBERS, "--protocol-option", "pairs=next"), "unknown key 'pairs'"),
+        ((*NATIVE[:3], "tool=computer-20250124", *NUMBERS), "computer-20250124"),
+        (
+            (*NATIVE, *NUMBERS, "--adapter-option", "wire=responses"),
+            "the adapter of openai:m does not send tools",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line_before_the_first_call(
+    given: tuple[str, ...], complaint: str
+) -> None:
+    with WireServer(looking_once) as server:
+        done = call(*at(server, *PLACES, *given, "--out", "a"))
+    assert done.code == 2
+    assert complaint in done.complaint
+    assert server.asks == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
+def test_a_killed_dialogue_goes_on_from_its_record() -> None:
+    line = (*PLACES, *NATIVE, *NUMBERS, "--no-cache", "--concurrency", "2", "--out", "a")
+    with WireServer(looking_once) as server:
+        for seen in (3, 4):
+            before = len(server.asks)
+            program = start(*at(server, *line))
+            while len(server.asks) < before + seen and program.poll() is None:
+                pass
+            program.send_signal(signal.SIGKILL)
+            program.wait(PATIENCE_S)
+        known = {one["id"] for one in calls("a")} if Path("a/calls.jsonl").exists() else set()
+        assert call(*at(server, *line)).code == 0
+    lines = calls("a")
+    assert Counter(one["place"] for one in lines) == {"act": 6, "look-1": 6}
+    assert known <= {one["id"] for one in lines}
+    bodies = Counter(json.dumps(ask.body) for ask in server.asks)
+    assert sum(bodies.values()) - len(bodies) <= 2 * 2

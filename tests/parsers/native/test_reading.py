@@ -1,0 +1,203 @@
+"""Calls as predictions: what is written is read back, and no call is a traceback."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from parsers.actions import Action
+from parsers.native import Act, Call
+from parsers.native import tools as reading
+from parsers.native.reading import as_place, as_screen_step, folded, text_only, turn_of
+from parsers.native.spelling import Spell, functions, qwen_computer, qwen_mobile, spelled
+from parsers.native.tools import MOST_ACTS, acts_of
+from parsers.records import Status
+from parsers.screen import Point, several
+
+SIZE = (1000, 2000)
+Read = Callable[[Call], Iterator[Act]]
+FORMS: dict[str, tuple[Read, Spell, bool]] = {
+    "computer_use": (reading.qwen, qwen_computer, False),
+    "mobile_use": (reading.qwen, qwen_mobile, True),
+    "phone": (reading.functions, functions, True),
+    "computer": (reading.functions, functions, False),
+}
+AT = (250.0, 500.0)
+EVERYWHERE = [
+    Action("click", point=AT),
+    Action("type", arguments={"text": 'a "b"\n'}),
+    Action("scroll", arguments={"direction": "down"}),
+    Action("scroll", arguments={"direction": "left"}),
+    Action("enter"),
+    Action("wait"),
+    Action("complete"),
+    Action("impossible"),
+    Action("answer", arguments={"text": "4"}),
+]
+PHONES = [
+    Action("long_press", point=AT),
+    Action("open_app", arguments={"text": "Clock"}),
+    *(Action(name) for name in ("back", "home", "recents")),
+]
+COMPUTERS = [
+    *(Action(name, point=AT) for name in ("double_click", "right_click", "hover")),
+    Action("drag", point=AT, arguments={"to_x": 700.0, "to_y": 900.0}),
+    Action("key", arguments={"text": "tab"}),
+    Action("hotkey", arguments={"text": "ctrl+s"}),
+]
+
+
+def inside(point: Point) -> Point | None:
+    return point if 0 <= point[0] <= SIZE[0] and 0 <= point[1] <= SIZE[1] else None
+
+
+def same(point: Point) -> Point:
+    return point
+
+
+def step(calls: list[Call], read: Read, *, phone: bool, script: bool = False) -> Any:
+    turn = turn_of(acts_of(calls, read), frozenset(), inside, script=script)
+    return as_screen_step(turn, "turn", phone=phone, script=script)
+
+
+def without_ends(action: Action | None) -> Any:
+    """An action as a rule sees it: a scroll is a direction."""
+    assert action is not None
+    if action.name == "scroll":
+        return action.name, action.arguments["direction"]
+    return action
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_written_is_read_back(form: str) -> None:
+    read, spell, phone = FORMS[form]
+    for action in EVERYWHERE + (PHONES if phone else COMPUTERS):
+        calls = spelled(action, spell, same, SIZE)
+        assert calls is not None, action
+        found = step(calls, read, phone=phone)
+        assert found.status is Status.ANSWERED
+        assert without_ends(found.action) == without_ends(action), (form, action)
+
+
+@pytest.mark.parametrize("form", ["computer_use", "computer"])
+def test_scripts_are_read_back(form: str) -> None:
+    read, spell, _ = FORMS[form]
+    script = several([Action("click", point=AT), Action("key", arguments={"text": "tab"})])
+    calls = spelled(script, spell, same, SIZE)
+    assert calls is not None
+    assert step(calls, read, phone=False, script=True).action == script
+
+
+def test_what_a_tool_cannot_say_is_not_written() -> None:
+    assert spelled(Action("home"), qwen_computer, same, SIZE) is None
+    assert spelled(Action("drag", point=AT), functions, same, SIZE) is None
+
+
+def computer(**fields: Any) -> Call:
+    return Call("computer_use", fields)
+
+
+@pytest.mark.parametrize(
+    ("call", "status", "flag"),
+    [
+        (computer(action="left_click", coordinate=[math.nan, 5]), "parse_error", "malformed_call"),
+        (computer(action="left_click", coordinate=[5]), "parse_error", "malformed_call"),
+        (computer(action="left_click", coordinate=[True, 5]), "parse_error", "malformed_call"),
+        (computer(action="left_click", coordinate=["x", 5]), "parse_error", "malformed_call"),
+        (computer(action="left_click", coordinate=[10**400, 5]), "parse_error", "malformed_call"),
+        (computer(action="left_click", coordinate={"x": 5}), "parse_error", "malformed_call"),
+        (computer(action="left_click", coordinate=[1001, 5]), "out_of_range", None),
+        (computer(action="left_click"), "no_element", "no_place"),
+        (computer(action="left_click", coordinate=["250", 500]), "answered", "text_number"),
+        (computer(action="left_click", coordinate=[250.5, 500]), "answered", "fraction"),
+        (computer(action=7), "parse_error", "malformed_call"),
+        (computer(action="type"), "parse_error", "malformed_call"),
+        (computer(action="wait", time="long"), "parse_error", "malformed_call"),
+        (Call("computer_use", "{"), "parse_error", "malformed_call"),
+        (Call("computer_use", None), "parse_error", "malformed_call"),
+        (computer(action="key", keys=[5]), "parse_error", "malformed_call"),
+        (computer(action="terminate", status="soon"), "parse_error", "malformed_call"),
+    ],
+)
+def test_calls_that_are_wrong_are_one_status(call: Call, status: str, flag: str | None) -> None:
+    found = step([call], reading.qwen, phone=False)
+    assert str(found.status) == status
+    assert flag is None or flag in found.flags
+
+
+def test_a_million_calls_are_not_all_read() -> None:
+    calls = [computer(action="left_click", coordinate=[1, 1])] * 1_000_000
+    assert len(acts_of(calls, reading.qwen)) == MOST_ACTS
+
+
+def test_names_that_no_tool_has_are_looks() -> None:
+    for call in (Call("rm", {}), computer(action="fly"), Call("", {})):
+        acts = acts_of([call], reading.qwen)
+        assert acts[0].word == "unknown" and not turn_of(acts, frozenset(), inside).acts
+
+
+def press(x: float) -> Act:
+    return Act("press", (x, 1.0), text="left")
+
+
+KEYS = Act("keys", text="ctrl+a")
+TYPE = Act("type", text="a")
+
+
+@pytest.mark.parametrize(
+    ("acts", "words"),
+    [
+        ([press(1), TYPE], ["type"]),
+        ([press(1), KEYS, TYPE], ["type"]),
+        ([press(1), KEYS, Act("keys", text="delete"), TYPE], ["type"]),
+        ([TYPE, Act("keys", text="enter")], ["type"]),
+        ([press(1), Act("keys", text="enter")], ["press", "keys"]),
+        ([press(1), press(2), TYPE], ["press", "type"]),
+        ([KEYS, TYPE], ["keys", "type"]),
+        ([press(1), KEYS], ["press", "keys"]),
+    ],
+)
+def test_acts_that_belong_together_are_folded(acts: list[Act], words: list[str]) -> None:
+    assert [act.word for act in folded(acts)] == words
+
+
+def test_buttons_that_go_down_and_up() -> None:
+    down, up = Act("down"), Act("up")
+    still = [Act("hover", AT), down, up]
+    held = [Act("hover", AT), down, Act("wait", seconds=1), up]
+    moved = [Act("hover", AT), down, Act("hover", (400, 500)), up]
+    for acts, word in ((still, "press"), (held, "long"), (moved, "drag")):
+        [act] = turn_of(acts, frozenset(), inside).acts
+        assert (act.word, act.at, set(act.flags)) == (word, AT, {"hovered"})
+
+
+def test_a_press_without_a_place_takes_the_pointers() -> None:
+    first = turn_of([press(7)], frozenset(), inside)
+    second = turn_of([Act("press", text="left")], frozenset(), inside, first.pointer)
+    assert as_place(second).point == (7.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "status", "flags"),
+    [
+        ("NONE", "stop", "none", ()),
+        ("**None.**", "stop", "none", ()),
+        ("None of them at (5, 5)", "stop", "parse_error", ("text_only",)),
+        ("I'm sorry, but I cannot help.", "stop", "refusal", ("text_only",)),
+        ("", "stop", "empty", ()),
+        ("I will", "length", "truncated", ()),
+        ("", "content_filter", "content_filter", ()),
+        ("NONE", "refusal", "refusal", ()),
+    ],
+)
+def test_words_alone(text: str, finish: str, status: str, flags: tuple[str, ...]) -> None:
+    found = text_only(text, finish, declines=True)
+    assert (str(found.status), found.flags) == (status, flags)
+
+
+def test_words_end_a_task_only_where_tasks_end() -> None:
+    found = text_only("The alarm is set.", "stop", ends=True)
+    assert (found.action, found.flags) == (Action("complete"), ("text_end",))
