@@ -22,7 +22,7 @@ import msgspec
 from adapters import prices
 from adapters.api import ApiAdapter, hosted, picture_text, said_before, served_on
 from adapters.api_client import Json
-from adapters.checks import counted, named, usage_of
+from adapters.checks import counted, held_or_none, named, usage_of
 from adapters.contract import (
     Adapter,
     AdapterInfo,
@@ -32,7 +32,20 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Conversation, Message, Prefixes, Reply, Text, Tier, Usage
+from adapters.conversation import (
+    Conversation,
+    Message,
+    Prefixes,
+    ProviderTool,
+    Reply,
+    Result,
+    Shown,
+    Text,
+    Tier,
+    Tool,
+    ToolCall,
+    Usage,
+)
 from adapters.endpoints import (
     Endpoint,
     check_headers_in,
@@ -49,6 +62,7 @@ if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
 CACHE_LIFE_S = 5 * 60.0
+_CACHED: Json = {"type": "ephemeral"}
 
 
 def anthropic(
@@ -165,6 +179,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
             context_tokens=prices.context_tokens("anthropic", model),
             image_rule=self._facts.rule,
             coordinates="absolute",
+            takes_tools=True,
             cache_minimum=self._facts.cache_minimum,
             tiers=(*self.tier_words, "batch"),
             text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
@@ -199,38 +214,62 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
             else set()
         )
         system = "\n\n".join(m.text for m in conversation.messages if m.role == "system")
+        toolsets = {
+            block["id"]: block["toolset_name"]
+            for message in conversation.messages
+            for block in (message.native if isinstance(message.native, list) else [])
+            if block.get("type") == "tool_use" and "toolset_name" in block
+        }
         body: Json = {
             "model": self._info.model,
             "messages": [
-                await self._message(message, pictures, number in marks)
+                await self._message(message, pictures, number in marks, toolsets)
                 for number, message in enumerate(conversation.messages)
                 if message.role != "system"
             ],
         }
         if system:
             body["system"] = [{"type": "text", "text": system}]
+        if conversation.tools:
+            body["tools"] = list(map(_tool, conversation.tools))
         return body
 
-    async def _message(self, message: Message, pictures: PictureSource, marked: bool) -> Json:
+    async def _message(
+        self, message: Message, pictures: PictureSource, marked: bool, toolsets: Mapping[str, str]
+    ) -> Json:
+        """Return a message. `toolsets`: those that earlier calls were of, by the id of the call."""
         if message.role == "assistant":
             return {"role": "assistant", "content": message.native or said_before(message)}
         content: list[Json] = []
-        for part in message.shown:
-            if isinstance(part, Text):
-                content.append({"type": "text", "text": part.text})
+        for part in message.parts:
+            if not isinstance(part, Result):
+                content.append(await self._shown(part, pictures))
                 continue
-            picture = await pictures.encoded(part)
-            source = {
-                "type": "base64",
-                "media_type": picture.media_type,
-                "data": picture_text(picture),
-            }
-            content.append({"type": "image", "source": source})
-            if "transformations" not in self._refused:
-                content[-1]["transformations"] = {"oversized_image": "error"}
+            shown = [await self._shown(one, pictures) for one in part.parts]
+            result: Json = {"type": "tool_result", "tool_use_id": part.call_id, "content": shown}
+            if part.call_id in toolsets:
+                result["toolset_name"] = toolsets[part.call_id]
+            if part.is_error:
+                words = (one.text for one in part.parts if isinstance(one, Text))
+                result |= {"content": "".join(words), "is_error": True}
+            content.append(result)
         if marked and content and "cache_control" not in self._refused:
-            content[-1]["cache_control"] = {"type": "ephemeral"}
+            content[-1]["cache_control"] = _CACHED
         return {"role": "user", "content": content}
+
+    async def _shown(self, part: Shown, pictures: PictureSource) -> Json:
+        if isinstance(part, Text):
+            return {"type": "text", "text": part.text}
+        picture = await pictures.encoded(part)
+        source = {
+            "type": "base64",
+            "media_type": picture.media_type,
+            "data": picture_text(picture),
+        }
+        image: Json = {"type": "image", "source": source}
+        if "transformations" not in self._refused:
+            image["transformations"] = {"oversized_image": "error"}
+        return image
 
     def _worth_caching(self, conversation: Conversation) -> bool:
         """Return whether the first round's prefix is long enough to be cached."""
@@ -275,18 +314,53 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
         if not all(isinstance(text, str) for text in texts):
             raise ValueError("a block of text without a text")
         text = "".join(texts)
+        calls = _calls(blocks, answer.stop_reason)
         thoughts = [block.get("thinking") for block in blocks if block.get("type") == "thinking"]
         told = answer.usage if isinstance(answer.usage, dict) else {}
         return Reply(
             text=text,
-            finish=self._finish(answer.stop_reason, text, answer.error),
+            finish=self._finish(answer.stop_reason, text or _names(calls), answer.error),
             usage=self._counted(answer.usage, _usage(told), text),
             model=named(answer.model),
-            native=_native(blocks),
+            native=held_or_none(_native(blocks)),
             request_id=named(headers.get("request-id")) or named(answer.id),
             reasoning="\n\n".join(one for one in thoughts if one and isinstance(one, str)),
             tier=served_on(told.get("service_tier")),
+            tool_calls=calls,
         )
+
+
+def _tool(tool: Tool | ProviderTool) -> Json:
+    """Return the entry of a tool. A provider's definition is long: it is read from the cache."""
+    if isinstance(tool, ProviderTool):
+        return {**tool.entry, "cache_control": _CACHED}
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": dict(tool.parameters),
+        **({"strict": True} if tool.strict else {}),
+    }
+
+
+def _calls(blocks: list[Json], reason: str | None) -> tuple[ToolCall, ...]:
+    """Return the calls of a reply; the last one of a reply that was cut off may be half a call."""
+    made = [block for block in blocks if block.get("type") == "tool_use"]
+    if (
+        reason in ("max_tokens", "model_context_window_exceeded")
+        and made
+        and made[-1] is blocks[-1]
+    ):
+        del made[-1]
+    calls = []
+    for block in made:
+        name, toolset = named(block.get("name")), named(block.get("toolset_name"))
+        called = f"{toolset}.{name}" if toolset else name
+        calls.append(ToolCall(named(block.get("id")), called, held_or_none(block.get("input"))))
+    return tuple(calls)
+
+
+def _names(calls: Iterable[ToolCall]) -> str:
+    return "".join(call.name for call in calls)
 
 
 def _native(content: list[Json]) -> object:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from adapters.checks import counted, held, named, plain_json, usage_of
+from adapters.checks import counted, held, held_or_none, named, plain_json, usage_of
 from adapters.conversation import ToolCall, Usage
 
 _WORDS = ("text", "thinking", "reasoning", "content", "summary", "refusal")
@@ -91,13 +91,17 @@ def _call(told: object) -> ToolCall:
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(told, dict) or not isinstance(function, dict) or not isinstance(name, str):
         raise ValueError("a call without a function's name in `tool_calls`")
-    arguments = function.get("arguments")
-    if isinstance(arguments, str):
-        with suppress(ValueError):
-            arguments = held(plain_json(arguments.encode("utf-8", "surrogatepass")))
-    else:
-        arguments = held(arguments)
-    return ToolCall(named(told.get("id")), named(name), arguments)
+    return ToolCall(named(told.get("id")), named(name), arguments_of(function.get("arguments")))
+
+
+def arguments_of(told: object) -> object:
+    """Return the arguments of a call, which come as a text of JSON. What is no JSON, or JSON that
+    no record holds, stays a text; other values that no record holds are None."""
+    if not isinstance(told, str):
+        return held_or_none(told)
+    with suppress(ValueError):
+        return held(plain_json(told.encode("utf-8", "surrogatepass")))
+    return told
 
 
 def usage(told: object, counts: tuple[str, str] = CHAT_COUNTS) -> Usage | None:

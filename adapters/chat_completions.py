@@ -24,7 +24,17 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Finish, Message, Picture, Reply, Result, Text, Tier
+from adapters.conversation import (
+    Finish,
+    Message,
+    Picture,
+    ProviderTool,
+    Reply,
+    Result,
+    Text,
+    Tier,
+    Tool,
+)
 from adapters.endpoints import Endpoint
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
 from adapters.registry import load
@@ -110,18 +120,21 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
             messages += await self._messages(message, pictures, number in marks)
         body: Json = {"model": self._info.model, "messages": messages}
         if request.conversation.tools:
-            body["tools"] = [
-                {
-                    "type": "function",
-                    "function": {
-                        "name": tool.name,
-                        "description": tool.description,
-                        "parameters": dict(tool.parameters),
-                    },
-                }
-                for tool in request.conversation.tools
-            ]
+            body["tools"] = [self._function(tool) for tool in request.conversation.tools]
         return body
+
+    def _function(self, tool: Tool | ProviderTool) -> Json:
+        if isinstance(tool, ProviderTool):
+            raise Fatal(
+                f"{self._info.name}: chat completions take functions, not the provider's own "
+                "tools: add --adapter-option wire=responses"
+            )
+        function = {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": dict(tool.parameters),
+        }
+        return {"type": "function", "function": function}
 
     async def _messages(
         self, message: Message, pictures: PictureSource, marked: bool

@@ -75,6 +75,14 @@ def held(value: object) -> object:
     return value
 
 
+def held_or_none(value: object) -> object:
+    """Return JSON values that a record holds; None for others."""
+    try:
+        return held(value)
+    except ValueError:
+        return None
+
+
 def checked(reply: object) -> Reply:
     """Return the reply as it will be read from its record.
 

@@ -162,6 +162,25 @@ class Tool:
     description: str
     parameters: Mapping[str, Any]
 
+    @property
+    def strict(self) -> bool:
+        """True if every argument is required and no other is allowed."""
+        required, properties = (self.parameters.get(n, ()) for n in ("required", "properties"))
+        return not self.parameters.get("additionalProperties", True) and set(required) == set(
+            properties
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderTool:
+    """A tool of the provider's own, asked for by an entry in its words, which is sent as it is.
+
+    `tokens` are those of its definition, None if unknown: they count as input of every call.
+    """
+
+    entry: Mapping[str, Any]
+    tokens: int | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -217,7 +236,7 @@ class Conversation:
 
     messages: tuple[Message, ...]
     earlier: Conversation | None = field(default=None, compare=False, repr=False)
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[Tool | ProviderTool, ...] = ()
 
     def then(self, reply: Reply, *messages: Message) -> Conversation:
         """Append the model's reply and further messages."""
@@ -244,8 +263,14 @@ class Conversation:
             for m in self.messages
         ]
         if self.tools:
-            plain.append(["tools", [[t.name, t.description, t.parameters] for t in self.tools]])
+            plain.append(["tools", [_plain_tool(tool) for tool in self.tools]])
         return hashlib.sha256(canonical_json(plain).encode()).hexdigest()
+
+
+def _plain_tool(tool: Tool | ProviderTool) -> list[Any]:
+    if isinstance(tool, ProviderTool):
+        return ["provider", tool.entry]
+    return [tool.name, tool.description, tool.parameters]
 
 
 def _plain_part(part: Part) -> list[Any]:

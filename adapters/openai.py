@@ -119,7 +119,7 @@ def openai(
         thinking=thinking_of(model, extra_body),
         image_rule=rule,
         coordinates=coordinates,
-        takes_tools=not over_responses,
+        takes_tools=True,
         cache_minimum=CACHE_MINIMUM if endpoint.is_official else None,
         tiers=(*ChatAdapter.tier_words, "batch"),
         cached_shares={"batch": 0.5},

@@ -86,6 +86,18 @@ _OWN: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 }
 
 
+def beside(device: Device, has: Sequence[str]) -> tuple[Tool, ...]:
+    """Return functions for what a vendor's tool has no word for, where the set has the action."""
+    wanted = set(has) if device == "phone" else set[str]()
+    wanted -= {"answer", "complete", "impossible"}
+    wanted |= {"answer", "complete"} if "complete" in has else set()
+    return tuple(
+        _function(name, text, fields)
+        for name, (action, text, fields) in _OWN.items()
+        if action in wanted
+    )
+
+
 def _function(name: str, description: str, fields: Mapping[str, Any]) -> Tool:
     return Tool(
         name,

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from adapters.conversation import Message, Result, Text, Tool, ToolCall, user
+from adapters.conversation import (
+    Message,
+    Picture,
+    ProviderTool,
+    Result,
+    Shown,
+    Text,
+    Tool,
+    ToolCall,
+    user,
+)
+from harness.pictures import cropped
 from parsers.native import Act, Call
 from parsers.native.spelling import Spell
 from parsers.points import Convention
+from parsers.screen import Point
 
 HALTED = "Not executed: an earlier action in this turn failed."
 
@@ -19,35 +31,73 @@ class Offer:
 
     read, spell: how their calls are read and written.
     convention: what their numbers mean.
+    shows: whether looks are answered with pictures.
+    pictured: calls that are answered with one picture and nothing else.
+    halted: the answer to calls behind one that failed.
     """
 
-    tools: tuple[Tool, ...]
+    tools: tuple[Tool | ProviderTool, ...]
     read: Callable[[Call], Iterator[Act]]
     spell: Spell
     convention: Convention
+    shows: bool = False
+    pictured: frozenset[str] = frozenset()
+    halted: str = HALTED
 
 
-def answered(calls: Sequence[ToolCall], acts: Sequence[Act]) -> Message:
+def answered(
+    offer: Offer,
+    calls: Sequence[ToolCall],
+    acts: Sequence[Act],
+    picture: Picture,
+    to_page: Callable[[Point], Point | None],
+) -> Message:
     """Return the answers to the calls of a reply that only looks, in their order.
 
     After a failure the calls behind it are not carried out.
+
+    picture: the one of the question. to_page: converts the model's numbers.
     """
     results: list[Result] = []
     failed = False
     for number, call in enumerate(calls):
         own = [act for act in acts if act.call == number]
-        wrong = next((act for act in own if act.word in ("unknown", "bad")), None)
-        if failed or wrong is not None:
-            said = HALTED if failed or wrong is None else f"Error: {wrong.text}."
-            results.append(Result(call.id, (Text(said),), is_error=True))
-            failed = True
+        if call.name in offer.pictured:
+            results.append(Result(call.id, (picture,)))
             continue
-        results.append(Result(call.id, (Text(" ".join(map(_words, own))),)))
+        shown: list[Shown] = []
+        wrong = offer.halted if failed else ""
+        for act in own if not failed else ():
+            one = _shown(act, picture, to_page)
+            if isinstance(one, str):
+                wrong = one
+                break
+            shown += one
+        if wrong:
+            results.append(Result(call.id, (Text(wrong),), is_error=True))
+            failed = True
+        else:
+            kept = shown if offer.shows else [one for one in shown if isinstance(one, Text)]
+            results.append(Result(call.id, tuple(kept)))
     return user(*results)
 
 
-def _words(act: Act) -> str:
-    """Return what a look did, in the words that the published tools have for it."""
+def _shown(
+    act: Act, picture: Picture, to_page: Callable[[Point], Point | None]
+) -> list[Shown] | str:
+    """Return what a look shows, in the words that the published tools have for it; a text where
+    it fails."""
+    if act.word == "unknown":
+        return act.text
     if act.word == "wait":
-        return f"Waited {act.seconds:g}s."
-    return f"Scrolled {act.text}."
+        return [Text(f"Waited {act.seconds:g}s."), picture]
+    if act.word == "scroll":
+        return [Text(f"Scrolled {act.text}."), picture]
+    if act.text == "cursor":
+        return [Text("X=0,Y=0")]
+    if act.text != "zoom" or act.at is None or act.to is None:
+        return [picture]
+    first, last = to_page(act.at), to_page(act.to)
+    if first is None or last is None or not (first[0] < last[0] and first[1] < last[1]):
+        return "Error: the region is empty, or lies outside of the picture."
+    return [cropped(picture, (*first, *last))]

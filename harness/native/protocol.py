@@ -21,6 +21,7 @@ from adapters.conversation import (
     Order,
     Picture,
     Reply,
+    Result,
     ToolCall,
     canonical_json,
     illustrated,
@@ -30,6 +31,7 @@ from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError
 from harness.native.functions import QWEN, offered
 from harness.native.looks import Offer, answered
+from harness.native.offers import VENDORS, VendorTool, tool_of
 from harness.protocols.contract import AskingProtocol, Needs, flagged, limit_of
 from harness.protocols.pointing import check_pointing, numbers_of, on_page, one_picture
 from harness.protocols.texts import Schema, Texts, open_texts
@@ -80,14 +82,19 @@ _SCHEMA = Schema(
 class Native(AskingProtocol):
     """What all kinds of units have in common."""
 
-    tool: Literal["auto", "functions"] = "auto"
-    """What the model acts with: `functions` for any server with a tool parser."""
+    tool: Literal["auto", "functions", "computer", "computer-toolset"] = "auto"
+    """What the model acts with: the newest computer tool of its vendor, or `functions` for any
+    server with a tool parser."""
     family: Literal["auto", "qwen", "own"] = "auto"
     """Functions that a family was trained on, or our own; `auto` chooses by the model's name."""
     coordinates: Convention | None = None
     """Meaning of the model's numbers; None takes the declaration of its adapter."""
     turns: int = 3
     """Replies that only look and are answered; 0 asks the model to act at once."""
+    zoom: Literal["on", "off"] = "on"
+    """Whether a tool that can zoom may."""
+    extras: Literal["offered", "none"] = "offered"
+    """Whether functions stand beside a vendor's tool, for actions of the set that it lacks."""
     order: Order = "text-first"
     """Where the picture stands."""
     prompts: Path | None = None
@@ -104,6 +111,10 @@ class Native(AskingProtocol):
         """Raise `UserError` for a number of turns that makes no sense, or a wrong prompt file."""
         if not 0 <= self.turns <= MOST_TURNS:
             raise UserError(f"turns={self.turns}: give 0 to {MOST_TURNS}")
+        if self.zoom == "off" and not (self.vendors and self.vendors.zooms):
+            raise UserError(f"zoom=off has no effect with tool={self.tool}: leave it out")
+        if self.vendors is not None and self.coordinates not in (None, self.vendors.convention):
+            raise UserError(f"tool={self.tool} says what its numbers mean: leave out coordinates")
         self.texts  # noqa: B018
 
     @cached_property
@@ -112,8 +123,15 @@ class Native(AskingProtocol):
         return open_texts(_SCHEMA, self.prompts)
 
     @property
+    def vendors(self) -> VendorTool | None:
+        """The vendor's tool; None for functions."""
+        return VENDORS.get(self.tool)
+
+    @property
     def convention(self) -> Convention:
-        """Meaning of the numbers; policies answer in thousandths."""
+        """Meaning of the numbers; policies answer functions in thousandths."""
+        if self.vendors is not None:
+            return self.vendors.convention
         return self.coordinates or "per-mille"
 
     @property
@@ -127,8 +145,12 @@ class Native(AskingProtocol):
 
     @classmethod
     def for_model(cls, values: Mapping[str, object], model: AdapterInfo) -> Mapping[str, object]:
-        """Add the functions of the model's family, and what its numbers mean."""
+        """Add the tool, the functions of the model's family, and what its numbers mean."""
         filled = dict(values)
+        if filled.get("tool", "auto") == "auto":
+            filled["tool"] = tool_of(model.model) or "auto"
+        if filled["tool"] in VENDORS:
+            return filled
         if filled.get("family", "auto") == "auto":
             filled["family"] = QWEN if "qwen" in model.model.lower() else "own"
         if filled.get("coordinates") is None:
@@ -143,7 +165,10 @@ class Native(AskingProtocol):
                 f"no tool of its own is known for {model.name}: ask it through functions with "
                 "--protocol-option tool=functions"
             )
-        check_pointing(self.name, self.coordinates, pictures, model)
+        known = self.convention if self.vendors else self.coordinates
+        check_pointing(self.name, known, pictures, model)
+        if self.vendors is not None and model.stand_in != "policy":
+            self.vendors.check(self.tool, model)
         if not model.takes_tools:
             raise UserError(
                 f"the adapter of {model.name} does not send tools: choose another model, or leave "
@@ -155,10 +180,12 @@ class Native(AskingProtocol):
         settings = super().settings()
         del settings["prompts"]
         resolved = {
-            "tool": "functions",
+            "tool": "functions" if self.tool == "auto" else self.tool,
             "family": QWEN if self.family == QWEN else "own",
             "coordinates": self.convention,
         }
+        if self.vendors is not None:
+            settings["type"] = self.vendors.type
         named = {"prompts": self.texts.name, "prompts_sha256": self.texts.digest()}
         return {"protocol": settings.pop("protocol"), **named, **settings, **resolved}
 
@@ -176,6 +203,10 @@ class Native(AskingProtocol):
         """Ask until the model acts. Raises ValueError unless exactly one picture is shown."""
         picture, offer = self._offer(view)
         conversation = Conversation(self.opening(view, picture), tools=offer.tools)
+
+        def to_page(point: Point) -> Point | None:
+            return on_page(point, offer.convention, picture)
+
         flags: set[str] = set()
         pointer: Point | None = None
         for number, place in enumerate(self.places):
@@ -189,7 +220,7 @@ class Native(AskingProtocol):
             turn = turn_of(
                 said,
                 self.looks,
-                lambda point: on_page(point, offer.convention, picture),
+                to_page,
                 pointer,
                 script=self._is_script(view),
             )
@@ -199,10 +230,12 @@ class Native(AskingProtocol):
                 return flagged(self.read(turn, view), flags | cut)
             if not calls or reply.finish.value != "stop":
                 return flagged(self.unread(reply, view), flags)
+            flags |= {"safety_check"} & {flag for act in said for flag in act.flags}
             if number < self.turns:
-                if any(act.word == "unknown" for act in said):
+                results = answered(offer, calls, said, picture, to_page)
+                if any(isinstance(one, Result) and one.is_error for one in results.parts):
                     flags.add("answered_error")
-                conversation = conversation.then(reply, answered(calls, said))
+                conversation = conversation.then(reply, results)
         return flagged(Prediction(Status.OUT_OF_TURNS), flags)
 
     def write(self, view: Any, said: Prediction) -> Mapping[str, str]:
@@ -243,6 +276,9 @@ class Native(AskingProtocol):
         picture = one_picture(view.pictures, f"unit {view.unit_id}")
         size = picture.width, picture.height
         task = view.content if isinstance(view.content, Task) else None
+        if self.vendors is not None:
+            extras = self.extras == "offered"
+            return picture, self.vendors.offer(task, zoom=self.zoom == "on", extras=extras)
         device: Device = task.device if task else "computer"
         has = ("click", *task.has) if task else ()
         return picture, offered(self.family, device, has, self.convention, size)
@@ -258,7 +294,7 @@ class Native(AskingProtocol):
         self, key: str, device: Device, question: str, picture: Picture
     ) -> tuple[Message, ...]:
         texts = self.texts
-        can_look = self.turns and self.tool not in ("auto", "functions")
+        can_look = self.turns and self.vendors is not None
         looks = texts.fill("looks", turns=self.turns) if can_look else texts["at_once"]
         opening = texts.fill(key, device=DEVICES[device], looks=looks).strip()
         return system(opening), illustrated((picture,), question.strip(), order=self.order)

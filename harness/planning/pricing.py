@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from adapters import AdapterInfo, Conversation, ModelInfo, Reply, Request, Text
-from adapters.conversation import Tier, Usage, canonical_json
+from adapters.conversation import ProviderTool, Tier, Usage, canonical_json
 from adapters.prices import PriceSheet
 from harness.errors import UserError
 from parsers import count_tokens
@@ -38,9 +38,12 @@ def tokens_of(conversation: Conversation, info: AdapterInfo, *, upper: bool = Fa
     """Estimated prompt tokens: texts by cl100k and the adapter's factor, pictures by its rule."""
     total = 0.0
     factor = info.text_factor * (UPPER_TEXT if upper else 1.0)
-    if conversation.tools:
-        tools = canonical_json([[t.name, t.description, t.parameters] for t in conversation.tools])
-        total += factor * text_tokens(tools, info.text_tokens)
+    for tool in conversation.tools:
+        if isinstance(tool, ProviderTool):
+            total += tool.tokens or 0
+            continue
+        told = canonical_json([tool.name, tool.description, tool.parameters])
+        total += factor * text_tokens(told, info.text_tokens)
     for message in conversation.messages:
         total += TURN_TOKENS if upper else TURN_TOKENS / 2
         for part in message.shown:

@@ -7,7 +7,7 @@ from typing import Any
 
 from parsers.actions import Action
 from parsers.native import Call
-from parsers.screen import Point, gesture, parts, text_of
+from parsers.screen import BEYOND, Point, gesture, parts, text_of
 
 SWIPE = 0.4
 """How far a scroll goes, as a share of the side."""
@@ -154,3 +154,73 @@ def functions(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[C
     if action.name in ("complete", "impossible"):
         return [Call("finish", {"status": "success" if action.name == "complete" else "failure"})]
     return None
+
+
+NOTCHES = 5
+"""How far a scroll goes where a tool counts notches."""
+
+
+def computer(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
+    """Write an action as a call of the tool `computer`, or of a function beside it."""
+
+    def place(point: Point) -> dict[str, float]:
+        return dict(zip("xy", numbers(point), strict=True))
+
+    at, text, moved = action.point, text_of(action), gesture(action)
+    done: list[dict[str, Any]] = []
+    if action.name in ("click", "right_click") and at is not None:
+        button = "left" if action.name == "click" else "right"
+        done = [{"type": "click", "button": button, **place(at)}]
+    elif action.name == "double_click" and at is not None:
+        done = [{"type": "double_click", **place(at), "keys": None}]
+    elif action.name == "hover" and at is not None:
+        done = [{"type": "move", **place(at)}]
+    elif action.name == "drag" and moved is not None:
+        done = [{"type": "drag", "path": [place(moved[0]), place(moved[1])]}]
+    elif action.name == "scroll":
+        across, down = _WAYS[str(action.arguments.get("direction", "down"))]
+        sides = (across * round(SWIPE * size[0]), down * round(SWIPE * size[1]))
+        amounts = dict(zip(("scroll_x", "scroll_y"), sides, strict=True))
+        done = [{"type": "scroll", **place((size[0] / 2, size[1] / 2)), **amounts}]
+    elif action.name == "type":
+        first = [] if at is None else [{"type": "click", "button": "left", **place(at)}]
+        enter = [{"type": "keypress", "keys": ["ENTER"]}] if action.arguments.get("submit") else []
+        done = [*first, {"type": "type", "text": text or ""}, *enter]
+    elif action.name == "enter" or (action.name in ("key", "hotkey") and text):
+        done = [{"type": "keypress", "keys": (text or "enter").upper().split("+")}]
+    elif action.name == "wait":
+        done = [{"type": "wait"}]
+    return [Call("computer", {"actions": done})] if done else _beside(action, numbers, size)
+
+
+def toolset(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
+    """Write an action as calls of the computer toolset, or of a function beside it."""
+
+    def call(name: str, **fields: Any) -> Call:
+        return Call(f"computer.{name}", fields)
+
+    at, text, moved = action.point, text_of(action), gesture(action)
+    presses = {"click": "left_click", "hover": "mouse_move"}
+    presses |= {name: name for name in ("double_click", "right_click")}
+    if action.name in presses and at is not None:
+        return [call(presses[action.name], coordinate=list(numbers(at)))]
+    if action.name == "drag" and moved is not None:
+        start, end = (list(numbers(one)) for one in moved)
+        return [call("left_click_drag", start_coordinate=start, coordinate=end)]
+    if action.name == "scroll":
+        way = action.arguments.get("direction", "down")
+        middle = list(numbers((size[0] / 2, size[1] / 2)))
+        return [call("scroll", scroll_direction=way, scroll_amount=NOTCHES, coordinate=middle)]
+    if action.name == "type":
+        first = [] if at is None else [call("left_click", coordinate=list(numbers(at)))]
+        enter = [call("key", text="Return")] if action.arguments.get("submit") else []
+        return [*first, call("type", text=text or ""), *enter]
+    if action.name == "enter" or (action.name in ("key", "hotkey") and text):
+        return [call("key", text=text or "Return")]
+    if action.name == "wait":
+        return [call("wait", duration=1)]
+    return _beside(action, numbers, size)
+
+
+def _beside(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
+    return functions(action, numbers, size) if action.name in BEYOND else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -63,7 +64,7 @@ def qwen(call: Call) -> Iterator[Act]:
     if not isinstance(action, str):
         raise _Unreadable("action: expected a text")
     if action not in known:
-        yield Act("unknown", text=f"there is no action '{mended(action)[:80]}'")
+        yield _failed(f"Error: there is no action '{mended(action)[:80]}'.")
         return
     yield known[action](call.arguments)
 
@@ -76,7 +77,100 @@ def functions(call: Call) -> Iterator[Act]:
 
 def unknown(name: str) -> Act:
     """Return the act of a call that no tool of the request has."""
-    return Act("unknown", text=f"there is no function '{mended(name)[:80]}'")
+    return _failed(f"Error: there is no function '{mended(name)[:80]}'.")
+
+
+def computer(call: Call) -> Iterator[Act]:
+    """Read a call of the tool `computer`, which does several things, or of a function beside it."""
+    if call.name != "computer":
+        yield from functions(call)
+        return
+    actions = call.arguments.get("actions", [call.arguments.get("action")])
+    if not isinstance(actions, list):
+        raise _Unreadable("actions: expected a list")
+    checks = {"safety_check"} if call.arguments.get("pending_safety_checks") else set[str]()
+    for action in actions:
+        if not isinstance(action, Mapping):
+            raise _Unreadable("actions: expected objects")
+        is_held = action.get("keys") and action.get("type") != "keypress"
+        held = {"modifiers"} if is_held else set[str]()
+        for act in _computer_action(action):
+            yield replace(act, flags=act.flags | checks | held)
+
+
+def _computer_action(fields: Fields) -> Iterator[Act]:
+    kind = fields.get("type")
+    if kind == "keypress":
+        keys = fields.get("keys")
+        if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+            raise _Unreadable("keys: expected a list of texts")
+        # A modifier is held while the others are pressed; others follow each other.
+        together = any(key.strip().lower() in _MODIFIERS for key in keys)
+        for pressed in [keys] if together else [[key] for key in keys]:
+            yield Act("keys", text=mended(chord(pressed)))
+    elif kind == "click":
+        button = _BUTTONS.get(str(fields.get("button", "left")))
+        at, flags = place(fields, "x,y")
+        yield Act("press" if button else "other", at, text=button or "", flags=flags)
+    elif kind == "drag":
+        path = fields.get("path")
+        if not isinstance(path, list) or len(path) < 2:
+            raise _Unreadable("path: expected two places or more")
+        if not all(isinstance(one, Mapping) for one in path):
+            raise _Unreadable("path: expected objects with x and y")
+        (start, one), (end, other) = (place(point, "x,y") for point in (path[0], path[-1]))
+        further = {"path"} if len(path) > 2 else set[str]()
+        yield Act("drag", start, end, flags=one | other | further)
+    elif kind == "scroll":
+        at, flags = place(fields, "x,y")
+        across, _ = number(fields.get("scroll_x", 0), "scroll_x")
+        down, _ = number(fields.get("scroll_y", 0), "scroll_y")
+        if across == down == 0:
+            yield Act("look", text="screenshot")
+        elif abs(across) > abs(down):
+            yield Act("scroll", at, text="right" if across > 0 else "left", flags=flags)
+        else:
+            yield Act("scroll", at, text="down" if down > 0 else "up", flags=flags)
+    elif isinstance(kind, str) and kind in _COMPUTER:
+        yield _COMPUTER[kind](fields)
+    else:
+        yield _failed(f"Error: there is no action '{mended(str(kind))[:80]}'.")
+
+
+def toolset(call: Call) -> Iterator[Act]:
+    """Read a call of a member of the computer toolset, or of a function beside it."""
+    name, _, member = call.name.partition(".")
+    if name != "computer" or not member:
+        yield from functions(call)
+        return
+    fields = call.arguments
+    if member in ("key", "hold_key"):
+        repeat, _ = number(fields.get("repeat", 1), "repeat")
+        if not 1 <= repeat <= 100:
+            raise _Unreadable("repeat: expected 1 to 100")
+        act = Act("keys", text=mended(chord(text_of(fields, "text").split("+"))))
+        yield from [act] * int(repeat)
+        return
+    if member not in _TOOLSET:
+        yield _failed(f"Error: unknown computer toolset member '{mended(member)[:80]}'")
+        return
+    act = _TOOLSET[member](fields)
+    is_held = act.word in ("press", "drag", "scroll") and fields.get("text")
+    yield replace(act, flags=act.flags | {"modifiers"}) if is_held else act
+
+
+def _zoom(fields: Fields) -> Act:
+    region = fields.get("region")
+    if isinstance(region, list) and len(region) == 4:
+        with suppress(_Unreadable):
+            left, top, right, bottom = (number(one, "region")[0] for one in region)
+            return Act("look", (left, top), (right, bottom), text="zoom")
+    return _failed("invalid input for computer member 'zoom': region: expected [x0, y0, x1, y1]")
+
+
+def _failed(text: str) -> Act:
+    """Return a call that does nothing but to be answered with an error."""
+    return Act("unknown", text=text)
 
 
 def chord(keys: Sequence[str]) -> str:
@@ -133,12 +227,15 @@ def _scroll(amount: str, ways: tuple[str, str]) -> Callable[[Fields], Act]:
     return read
 
 
-def _towards(fields: Fields) -> Act:
-    way = fields.get("direction")
-    if way not in DIRECTIONS:
-        raise _Unreadable("direction: expected up, down, left or right")
-    at, flags = place(fields, "x,y", needed=False)
-    return Act("scroll", at, text=str(way), flags=flags)
+def _towards(key: str, keys: str) -> Callable[[Fields], Act]:
+    def read(fields: Fields) -> Act:
+        way = fields.get(key)
+        if way not in DIRECTIONS:
+            raise _Unreadable(f"{key}: expected up, down, left or right")
+        at, flags = place(fields, keys, needed=False)
+        return Act("scroll", at, text=str(way), flags=flags)
+
+    return read
 
 
 def _keys(fields: Fields) -> Act:
@@ -149,9 +246,12 @@ def _keys(fields: Fields) -> Act:
     return Act("keys", text=mended(chord(listed)))
 
 
-def _wait(fields: Fields) -> Act:
-    seconds, _ = number(fields.get("time", 1), "time")
-    return Act("wait", seconds=seconds)
+def _wait(key: str, usual: float = 1) -> Callable[[Fields], Act]:
+    return lambda fields: Act("wait", seconds=number(fields.get(key, usual), key)[0])
+
+
+def _look(text: str) -> Callable[[Fields], Act]:
+    return lambda fields: Act("look", text=text)
 
 
 def _chosen(word: Word, key: str, known: Mapping[str, str]) -> Callable[[Fields], Act]:
@@ -187,7 +287,7 @@ _QWEN: Mapping[str, Mapping[str, Callable[[Fields], Act]]] = {
         "hscroll": _scroll("pixels", ("left", "right")),
         "type": _text("type", "text"),
         "key": _keys,
-        "wait": _wait,
+        "wait": _wait("time"),
         "terminate": _END,
         "answer": _text("answer", "text"),
     },
@@ -199,7 +299,7 @@ _QWEN: Mapping[str, Mapping[str, Callable[[Fields], Act]]] = {
         "key": _keys,
         "system_button": _button,
         "open": _text("app", "text"),
-        "wait": _wait,
+        "wait": _wait("time"),
         "terminate": _END,
         "answer": _text("answer", "text"),
     },
@@ -213,7 +313,7 @@ _OWN: Mapping[str, Callable[[Fields], Act]] = {
     "move": _at("hover", "x,y"),
     "long_press": _at("long", "x,y"),
     "drag": _drag("x,y", "to_x,to_y"),
-    "scroll": _towards,
+    "scroll": _towards("direction", "x,y"),
     "type": _text("type", "text"),
     "press_keys": _keys,
     "wait": lambda fields: Act("wait", seconds=1.0),
@@ -223,6 +323,32 @@ _OWN: Mapping[str, Callable[[Fields], Act]] = {
     "press_recents": lambda fields: Act("device", text="recents"),
     "answer": _text("answer", "text"),
     "finish": _END,
+}
+
+
+_BUTTONS = {"left": "left", "right": "right", "wheel": "middle", "back": "back"}
+_COMPUTER: Mapping[str, Callable[[Fields], Act]] = {
+    "double_click": _press("double", "x,y"),
+    "move": _at("hover", "x,y"),
+    "type": _text("type", "text"),
+    "screenshot": _look("screenshot"),
+    "wait": lambda fields: Act("wait", seconds=2.0),
+}
+_TOOLSET: Mapping[str, Callable[[Fields], Act]] = {
+    **{
+        f"{kind}_click": _press(kind, needed=False)
+        for kind in ("left", "right", "middle", "double", "triple")
+    },
+    "left_click_drag": _drag("start_coordinate", "coordinate"),
+    "mouse_move": _at("hover", "coordinate"),
+    "left_mouse_down": lambda fields: Act("down"),
+    "left_mouse_up": lambda fields: Act("up"),
+    "scroll": _towards("scroll_direction", "coordinate"),
+    "type": _text("type", "text"),
+    "wait": _wait("duration"),
+    "cursor_position": _look("cursor"),
+    "screenshot": _look("screenshot"),
+    "zoom": _zoom,
 }
 
 

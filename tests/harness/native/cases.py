@@ -5,31 +5,45 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from base64 import b64decode
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adapters import Adapter, Generation, Picture, Reply, Request
+from adapters import Adapter, EncodedPicture, Generation, Picture, PixelPicture, Reply, Request
 from harness.dialogue import Ask
 from harness.native.protocol import Native
-from harness.pictures import PicturePolicy, Screenshot, plan
+from harness.pictures import PicturePolicy, Recipe, Screenshot, plan
 from harness.protocols import open_protocol
 from harness.views import PlaceView, ScreenView
 from parsers.actions import Action
 from parsers.records import Prediction
 from parsers.screen import BEYOND, Device, Past, Task, parts
-from tests.adapters.support import Pictures
 from tests.adapters.support import adapter_for as _adapter_for
 from tests.servers import Answer, Provider, WireServer
 
 Case = Mapping[str, Any]
 WIRES: Mapping[str, Provider] = {
     "chat": "openai",
+    "openai": "responses",
+    "anthropic": "anthropic",
 }
 DEVICES: Mapping[str, Device] = {"phone": "phone", "desktop": "computer"}
+
+
+class Pictures:
+    """A source whose bytes say what they show: part of the original, and size."""
+
+    async def encoded(self, picture: Picture) -> EncodedPicture:
+        box = Recipe.parse(picture.recipe).box
+        data = json.dumps([box, [picture.width, picture.height]]).encode()
+        return EncodedPicture(data, "image/png", picture.width, picture.height)
+
+    async def pixels(self, picture: Picture) -> PixelPicture:
+        raise NotImplementedError
 
 
 def _folder() -> Path | None:
@@ -39,6 +53,22 @@ def _folder() -> Path | None:
 
 def cases(kind: str, tools: Sequence[str]) -> list[Any]:
     """The cases of a type about pictures and screens that are asked through one of these tools."""
+    return _of_type(
+        kind,
+        lambda case: (
+            case["provider"] in WIRES
+            and case["tool"] in tools
+            and case["unit"].startswith(("g-", "s-"))
+        ),
+    )
+
+
+def of_wires(kind: str, providers: Collection[str]) -> list[Any]:
+    """The cases of a type that are about a provider's wire alone."""
+    return _of_type(kind, lambda case: case["provider"] in providers)
+
+
+def _of_type(kind: str, wanted: Callable[[Case], bool]) -> list[Any]:
     folder = _folder()
     if folder is None:
         return [pytest.param(None, marks=pytest.mark.skip("VLM_EVAL_TEST_DATA is not set"))]
@@ -46,9 +76,7 @@ def cases(kind: str, tools: Sequence[str]) -> list[Any]:
     return [
         pytest.param(case, id=case["id"])
         for case in listed
-        if case["type"] == kind and case["tool"] in tools and "scope" not in case
-        if case["provider"] in WIRES
-        if case["unit"].startswith(("g-", "s-"))
+        if case["type"] == kind and "scope" not in case and wanted(case)
     ]
 
 
@@ -169,3 +197,43 @@ def compare(found: Prediction, expected: Case) -> None:
         else:
             assert action.point == pytest.approx(one["point"], abs=0.01)
         assert dict(action.arguments) == pytest.approx(one["arguments"], abs=0.01)
+
+
+def matches(found: Any, wanted: Any, case: Case, first: Any = None) -> bool:
+    """Whether part of a body is as wanted: objects may have more, lists are whole.
+
+    Words that begin with @ stand for pictures, for the first message, or for texts of ours.
+    """
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(
+            name in found and matches(found[name], one, case, first) for name, one in wanted.items()
+        )
+    if isinstance(wanted, list) and len(wanted) == 1 and str(wanted[0]).startswith("@tools:"):
+        names = [one.get("name") or one["type"] for one in found]
+        return names == wanted[0].partition(":")[2].split(",")
+    if isinstance(wanted, list):
+        return len(found) == len(wanted) and all(
+            matches(one, other, case, first) for one, other in zip(found, wanted, strict=True)
+        )
+    if not isinstance(wanted, str) or not wanted.startswith("@"):
+        return bool(found == wanted)
+    word, _, name = wanted[1:].partition(":")
+    if word in ("data", "b64"):
+        box, size = json.loads(b64decode(found.rpartition(",")[2]))
+        crop = case.get("pictures", {}).get(name)
+        if crop is None:
+            return bool(size == case["sent"])
+        return bool(size == crop["size"] and box == pytest.approx(crop["box"], abs=1))
+    if word == "first":
+        return bool(found == first)
+    return bool(found) and all(one in str(found) for one in name.split(","))
+
+
+def is_absent(body: Any, path: str) -> bool:
+    """Whether a body has nothing under a path such as `tools[0].name`."""
+    for step in path.replace("[", ".").replace("]", "").split("."):
+        try:
+            body = body[int(step)] if isinstance(body, list) else body[step]
+        except (KeyError, IndexError, TypeError):
+            return True
+    return False

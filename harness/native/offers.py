@@ -1,0 +1,100 @@
+"""The tools of vendors by name: which models have them, what is sent, how their calls are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from adapters.contract import AdapterInfo
+from adapters.conversation import ProviderTool
+from harness.errors import UserError
+from harness.native.functions import beside
+from harness.native.looks import HALTED, Offer
+from parsers.native import Act, Call
+from parsers.native import spelling as writing
+from parsers.native import tools as reading
+from parsers.native.spelling import Spell
+from parsers.points import Convention
+from parsers.screen import Task
+
+ZOOM_TOKENS = 410
+"""Tokens of the definition of zoom in a toolset."""
+
+
+@dataclass(frozen=True, slots=True)
+class VendorTool:
+    """A tool that a vendor has trained its models on.
+
+    models: the names of those that have it.
+    settings: what their adapters have to be set to, and how.
+    """
+
+    type: str
+    models: re.Pattern[str]
+    settings: Mapping[str, tuple[str, str]]
+    read: Callable[[Call], Iterator[Act]]
+    spell: Spell
+    convention: Convention = "absolute"
+    tokens: int | None = None
+    zooms: bool = False
+    pictured: frozenset[str] = frozenset()
+    halted: str = HALTED
+
+    def offer(self, task: Task | None, *, zoom: bool, extras: bool) -> Offer:
+        """Return what is offered for a set: the tool, and functions for what it has no word for."""
+        entry: dict[str, object] = {"type": self.type}
+        tokens = self.tokens
+        if self.zooms and not zoom:
+            entry["configs"] = {"zoom": {"enabled": False}}
+            tokens = None if tokens is None else tokens - ZOOM_TOKENS
+        further = beside(task.device, task.has) if task and extras else ()
+        return Offer(
+            (ProviderTool(entry, tokens), *further),
+            self.read,
+            self.spell,
+            self.convention,
+            shows=True,
+            pictured=self.pictured,
+            halted=self.halted,
+        )
+
+    def check(self, name: str, model: AdapterInfo) -> None:
+        """Raise `UserError` for a model whose adapter does not send this tool."""
+        for key, (wanted, how) in self.settings.items():
+            if model.settings.get(key) != wanted:
+                raise UserError(f"tool={name} is not a tool of {model.name}{how}")
+
+
+VENDORS: Mapping[str, VendorTool] = {
+    "computer": VendorTool(
+        "computer",
+        re.compile(r"gpt-(5\.[4-9]|[6-9])(?!.*(nano|instant|chat))"),
+        {
+            "api": ("responses", " over this wire: add --adapter-option wire=responses"),
+            "detail": ("original", " in this detail: add --adapter-option detail=original"),
+        },
+        reading.computer,
+        writing.computer,
+        pictured=frozenset({"computer"}),
+    ),
+    "computer-toolset": VendorTool(
+        "computer_toolset_20260801",
+        re.compile(r"claude-(opus-(4-8|5)|sonnet-5|haiku-5-5|(fable|mythos)-5)"),
+        {"api": ("messages", "")},
+        reading.toolset,
+        writing.toolset,
+        tokens=4520,
+        zooms=True,
+        halted="Not executed: an earlier computer action in this turn failed.",
+    ),
+}
+
+
+def tool_of(model: str) -> str | None:
+    """Return the newest computer tool of a model; None without a row for it.
+
+    >>> tool_of("gpt-5.6"), tool_of("gpt-5.4-nano"), tool_of("claude-opus-5-5"), tool_of("gpt-4o")
+    ('computer', None, 'computer-toolset', None)
+    """
+    return next((name for name, one in VENDORS.items() if one.models.match(model)), None)
