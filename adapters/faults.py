@@ -246,9 +246,12 @@ def _is_of_the_run(failure: Failure) -> bool:
 
 
 def _names_a(failure: Failure, parameters: Collection[str]) -> bool:
-    """Return whether an error is about a parameter, which every call has."""
+    """Return whether an error is about a parameter or the tools, which every call has."""
+    of_all = {"model", "tools", "tool_choice", *parameters}
     if failure.param:
-        return re.split(r"[.\[]", failure.param)[0] in {"model", *parameters}
+        return re.split(r"[.\[]", failure.param)[0] in of_all
+    if failure.message.startswith(("tools.", "tools[", "tool_choice")):
+        return True
     return _names(failure.message, parameters)
 
 

@@ -179,7 +179,11 @@ class ResponsesWire(ChatAdapter):
         reasoning = wanted.get("reasoning", {})
         if effort is not None and isinstance(reasoning, Mapping):
             wanted["reasoning"] = {"effort": effort, **reasoning}
-        # OpenAI takes its own tools only where it may store what they are shown.
+        if _keeps(request):
+            self._notify(
+                f"{self._info.name}: OpenAI takes its own tools only with store, and keeps the "
+                "pictures for 30 days"
+            )
         usual: Json = {"store": _keeps(request)}
         if self._info.thinking.happens(effort, None):
             usual["include"] = [ENCRYPTED]
@@ -224,7 +228,7 @@ class ResponsesWire(ChatAdapter):
             finish=Finish.REFUSAL if refusal else finish,
             usage=self._counted(answer.usage, chat_answers.usage(answer.usage, _COUNTS), text),
             model=named(answer.model),
-            native=held_or_none(answer.output) or None,
+            native=(held_or_none(answer.output) if calls else answer.output) or None,
             request_id=named(headers.get("x-request-id")) or named(answer.id),
             reasoning=reasoning,
             picture_tokens=chat_answers.picture_tokens(answer.usage, _COUNTS),

@@ -11,9 +11,8 @@ from adapters.conversation import ProviderTool
 from harness.errors import UserError
 from harness.native.functions import beside
 from harness.native.looks import HALTED, Offer
-from parsers.native import Act, Call
+from parsers.native import Act, Call, vendors
 from parsers.native import spelling as writing
-from parsers.native import tools as reading
 from parsers.native.spelling import Spell
 from parsers.points import Convention
 from parsers.screen import Task
@@ -74,7 +73,7 @@ VENDORS: Mapping[str, VendorTool] = {
             "api": ("responses", " over this wire: add --adapter-option wire=responses"),
             "detail": ("original", " in this detail: add --adapter-option detail=original"),
         },
-        reading.computer,
+        vendors.computer,
         writing.computer,
         pictured=frozenset({"computer"}),
     ),
@@ -82,7 +81,7 @@ VENDORS: Mapping[str, VendorTool] = {
         "computer_toolset_20260801",
         re.compile(r"claude-(opus-(4-8|5)|sonnet-5|haiku-5-5|(fable|mythos)-5)"),
         {"api": ("messages", "")},
-        reading.toolset,
+        vendors.toolset,
         writing.toolset,
         tokens=4520,
         zooms=True,

@@ -124,10 +124,10 @@ PROTOCOLS.add(
 )
 PROTOCOLS.add(
     "native",
-    "harness.native.protocol:NativePlace",
+    "harness.native.kinds:NativePlace",
     "a model acts through tools instead of words: points on pictures, the next action on screens",
 )
-PROTOCOLS.add("native", "harness.native.protocol:NativeScreen", "the same on screens")
+PROTOCOLS.add("native", "harness.native.kinds:NativeScreen", "the same on screens")
 
 SHARED = {
     "history": "Earlier steps shown: all, none or K actions; more with +thoughts, +pictures:K or "

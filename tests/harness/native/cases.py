@@ -210,7 +210,7 @@ def matches(found: Any, wanted: Any, case: Case, first: Any = None) -> bool:
         )
     if isinstance(wanted, list) and len(wanted) == 1 and str(wanted[0]).startswith("@tools:"):
         names = [one.get("name") or one["type"] for one in found]
-        return names == wanted[0].partition(":")[2].split(",")
+        return bool(names == wanted[0].partition(":")[2].split(","))
     if isinstance(wanted, list):
         return len(found) == len(wanted) and all(
             matches(one, other, case, first) for one, other in zip(found, wanted, strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -111,10 +112,10 @@ def test_a_server_without_a_tool_parser_is_named() -> None:
         ((*NATIVE, *NUMBERS, "--protocol-option", "turns=-1"), "turns=-1: give 0 to 50"),
         ((*NATIVE, *NUMBERS, "--protocol-option", "pairs=next"), "unknown key 'pairs'"),
         ((*NATIVE[:3], "tool=computer-20250124", *NUMBERS), "computer-20250124"),
-        (
-            (*NATIVE, *NUMBERS, "--adapter-option", "wire=responses"),
-            "the adapter of openai:m does not send tools",
-        ),
+        ((*NATIVE, *NUMBERS, "--protocol-option", "zoom=off"), "zoom=off has no effect"),
+        ((*NATIVE[:3], "tool=computer"), "add --adapter-option wire=responses"),
+        ((*NATIVE[:3], "tool=computer-toolset"), "is not a tool of openai:m"),
+        ((*NATIVE[:3], "tool=computer", *NUMBERS), "leave out coordinates"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line_before_the_first_call(
@@ -130,12 +131,17 @@ def test_what_cannot_be_asked_is_one_line_before_the_first_call(
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
 def test_a_killed_dialogue_goes_on_from_its_record() -> None:
     line = (*PLACES, *NATIVE, *NUMBERS, "--no-cache", "--concurrency", "2", "--out", "a")
-    with WireServer(looking_once) as server:
+    reached = threading.Semaphore(0)
+
+    def react(ask: Ask) -> Answer:
+        reached.release()
+        return looking_once(ask)
+
+    with WireServer(react) as server:
         for seen in (3, 4):
-            before = len(server.asks)
             program = start(*at(server, *line))
-            while len(server.asks) < before + seen and program.poll() is None:
-                pass
+            for _ in range(seen):
+                assert reached.acquire(timeout=PATIENCE_S)
             program.send_signal(signal.SIGKILL)
             program.wait(PATIENCE_S)
         known = {one["id"] for one in calls("a")} if Path("a/calls.jsonl").exists() else set()

@@ -1,0 +1,142 @@
+"""The calls of tools that vendors train their models on, as acts in neutral words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from parsers.actions import mended
+from parsers.native import Act, Call
+from parsers.native.tools import (
+    MODIFIERS,
+    Fields,
+    Unreadable,
+    at_place,
+    chord,
+    drag,
+    failed,
+    functions,
+    looking,
+    number,
+    place,
+    press,
+    text_of,
+    texted,
+    towards,
+    waiting,
+)
+
+
+def computer(call: Call) -> Iterator[Act]:
+    """Read a call of the tool `computer`, which does several things, or of a function beside it."""
+    if call.name != "computer":
+        yield from functions(call)
+        return
+    actions = call.arguments.get("actions", [call.arguments.get("action")])
+    if not isinstance(actions, list):
+        raise Unreadable("actions: expected a list")
+    checks = {"safety_check"} if call.arguments.get("pending_safety_checks") else set[str]()
+    for action in actions:
+        if not isinstance(action, Mapping):
+            raise Unreadable("actions: expected objects")
+        is_held = action.get("keys") and action.get("type") != "keypress"
+        held = {"modifiers"} if is_held else set[str]()
+        for act in _computer_action(action):
+            yield replace(act, flags=act.flags | checks | held)
+
+
+def _computer_action(fields: Fields) -> Iterator[Act]:
+    kind = fields.get("type")
+    if kind == "keypress":
+        keys = fields.get("keys")
+        if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+            raise Unreadable("keys: expected a list of texts")
+        # A modifier is held while the others are pressed; others follow each other.
+        together = any(key.strip().lower() in MODIFIERS for key in keys)
+        for pressed in [keys] if together else [[key] for key in keys]:
+            yield Act("keys", text=mended(chord(pressed)))
+    elif kind == "click":
+        button = _BUTTONS.get(str(fields.get("button", "left")))
+        at, flags = place(fields, "x,y")
+        yield Act("press" if button else "other", at, text=button or "", flags=flags)
+    elif kind == "drag":
+        path = fields.get("path")
+        if not isinstance(path, list) or len(path) < 2:
+            raise Unreadable("path: expected two places or more")
+        if not all(isinstance(one, Mapping) for one in path):
+            raise Unreadable("path: expected objects with x and y")
+        (start, one), (end, other) = (place(point, "x,y") for point in (path[0], path[-1]))
+        further = {"path"} if len(path) > 2 else set[str]()
+        yield Act("drag", start, end, flags=one | other | further)
+    elif kind == "scroll":
+        at, flags = place(fields, "x,y")
+        across, _ = number(fields.get("scroll_x", 0), "scroll_x")
+        down, _ = number(fields.get("scroll_y", 0), "scroll_y")
+        if across == down == 0:
+            yield Act("look", text="screenshot")
+        elif abs(across) > abs(down):
+            yield Act("scroll", at, text="right" if across > 0 else "left", flags=flags)
+        else:
+            yield Act("scroll", at, text="down" if down > 0 else "up", flags=flags)
+    elif isinstance(kind, str) and kind in _COMPUTER:
+        yield _COMPUTER[kind](fields)
+    else:
+        yield failed(f"Error: there is no action '{mended(str(kind))[:80]}'.")
+
+
+def toolset(call: Call) -> Iterator[Act]:
+    """Read a call of a member of the computer toolset, or of a function beside it."""
+    name, _, member = call.name.partition(".")
+    if name != "computer" or not member:
+        yield from functions(call)
+        return
+    fields = call.arguments
+    if member in ("key", "hold_key"):
+        repeat, _ = number(fields.get("repeat", 1), "repeat")
+        if not 1 <= repeat <= 100:
+            raise Unreadable("repeat: expected 1 to 100")
+        act = Act("keys", text=mended(chord(text_of(fields, "text").split("+"))))
+        yield from [act] * int(repeat)
+        return
+    if member not in _TOOLSET:
+        yield failed(f"Error: unknown computer toolset member '{mended(member)[:80]}'")
+        return
+    act = _TOOLSET[member](fields)
+    is_held = act.word in ("press", "drag", "scroll") and fields.get("text")
+    yield replace(act, flags=act.flags | {"modifiers"}) if is_held else act
+
+
+def _zoom(fields: Fields) -> Act:
+    region = fields.get("region")
+    if isinstance(region, list) and len(region) == 4:
+        with suppress(Unreadable):
+            left, top, right, bottom = (number(one, "region")[0] for one in region)
+            return Act("look", (left, top), (right, bottom), text="zoom")
+    return failed("invalid input for computer member 'zoom': region: expected [x0, y0, x1, y1]")
+
+
+_BUTTONS = {"left": "left", "right": "right", "wheel": "middle", "back": "back"}
+_COMPUTER: Mapping[str, Callable[[Fields], Act]] = {
+    "double_click": press("double", "x,y"),
+    "move": at_place("hover", "x,y"),
+    "type": texted("type", "text"),
+    "screenshot": looking("screenshot"),
+    "wait": lambda fields: Act("wait", seconds=2.0),
+}
+_TOOLSET: Mapping[str, Callable[[Fields], Act]] = {
+    **{
+        f"{kind}_click": press(kind, needed=False)
+        for kind in ("left", "right", "middle", "double", "triple")
+    },
+    "left_click_drag": drag("start_coordinate", "coordinate"),
+    "mouse_move": at_place("hover", "coordinate"),
+    "left_mouse_down": lambda fields: Act("down"),
+    "left_mouse_up": lambda fields: Act("up"),
+    "scroll": towards("scroll_direction", "coordinate"),
+    "type": texted("type", "text"),
+    "wait": waiting("duration"),
+    "cursor_position": looking("cursor"),
+    "screenshot": looking("screenshot"),
+    "zoom": _zoom,
+}
