@@ -121,7 +121,7 @@ def openai(
         coordinates=coordinates,
         takes_tools=True,
         cache_minimum=CACHE_MINIMUM if endpoint.is_official else None,
-        tiers=(*ChatAdapter.tier_words, "batch"),
+        tiers=(*ChatAdapter.tier_words, *(() if over_responses else ("batch",))),
         cached_shares={"batch": 0.5},
     )
     if facts is None:

@@ -151,3 +151,23 @@ def test_a_killed_dialogue_goes_on_from_its_record() -> None:
     assert known <= {one["id"] for one in lines}
     bodies = Counter(json.dumps(ask.body) for ask in server.asks)
     assert sum(bodies.values()) - len(bodies) <= 2 * 2
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        (
+            *("--model", "openai:gpt-5.4", "--adapter-option", "wire=responses"),
+            *("--adapter-option", "detail=original"),
+        ),
+        ("--model", "anthropic:claude-opus-5-5"),
+    ],
+)
+def test_a_dry_run_counts_the_looks_and_asks_nobody(
+    model: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
+    done = call("run", *SCREENS, *model, "--protocol", "native", "--dry-run")
+    assert done.code == 0, done.err
+    assert "default" in done.out

@@ -105,7 +105,7 @@ def test_batches_are_refused_in_one_line_before_anything_is_sent() -> None:
         rest = ("--workers", "1", "--progress", "off", "--tier", "batch", "--yes", "--out", "a")
         called = call(*model, *WIRE, *ONE_TASK, *TEXT_ONLY, *rest)
         assert (called.code, server.count) == (2, 0)
-    assert "is not asked in batches over the Responses wire" in called.err.splitlines()[-1]
+    assert "--tier batch: openai:m is not served on it" in called.err.splitlines()[-1]
     assert "Traceback" not in called.err
     assert not Path("a").exists()
 
