@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -171,7 +170,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
             open_telemetry=False,
         )
 
-    def deferring(self, folder: Path) -> Any:
+    def deferring(self) -> Any:
         """Return the way to send requests in batches."""
         return load("adapters.batches.anthropic:AnthropicBatches")(self, self.client)
 

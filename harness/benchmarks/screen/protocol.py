@@ -36,7 +36,6 @@ from harness.protocols.pointing import (
     one_picture,
 )
 from harness.protocols.texts import Schema, Texts, earlier_pictures, open_texts, turns
-from harness.question_options import History
 from harness.records import Earlier
 from harness.views import ScreenView
 from parsers.actions import Action
@@ -47,7 +46,7 @@ from parsers.screen import SCREEN, Past, Point, Side, Task, placed
 from parsers.screen.families import FAMILIES
 from parsers.screen.family import Family
 from parsers.screen.reading import read_action
-from parsers.screen.spelling import neutral, spell_action
+from parsers.screen.spelling import neutral, write_action
 
 if TYPE_CHECKING:
     from harness.pictures import PicturePolicy
@@ -111,6 +110,10 @@ _EXAMPLES: Mapping[str, Mapping[str, str]] = {
 }
 
 
+NEEDS = Needs(picture_policy="full:pixels=33177600", scene=False, sees=True, point=True)
+"""One whole picture, in which the model points."""
+
+
 @dataclass(frozen=True)
 class ScreenAgent(AskingProtocol):
     """One question about a screen, answered with an action in the form of the model's family."""
@@ -138,7 +141,6 @@ class ScreenAgent(AskingProtocol):
     View = ScreenView
     actions = SCREEN
     places = (PLACE,)
-    needs = Needs(picture_policy="full:pixels=33177600", scene=False, sees=True, point=True)
     of_model = ("family", "coordinates", "scroll")
     paper = "the forms that agents for phones and screens publish (docs/screen-steps.md)"
 
@@ -153,9 +155,9 @@ class ScreenAgent(AskingProtocol):
         return FAMILIES[USUAL if self.family == "auto" else self.family]
 
     @property
-    def history_shown(self) -> History:
-        """The earlier steps shown: as the user says, else as the family was trained."""
-        return History.parse(self.chosen.history if self.history == "auto" else self.history)
+    def needs(self) -> Needs:
+        """One whole picture; `history=auto` shows the earlier steps as the family was trained."""
+        return replace(NEEDS, usual_history=self.chosen.history)
 
     @property
     def convention(self) -> Convention:
@@ -250,7 +252,7 @@ class ScreenAgent(AskingProtocol):
             x, y = from_pixels(place, self.convention, size)
             return str(round(x)), str(round(y))
 
-        return spell_action(action, self.chosen, numbers, task.size, side=self.side(task))
+        return write_action(action, self.chosen, numbers, task.size, side=self.side(task))
 
     def opening(
         self, task: Task, picture: Picture, before: Sequence[Earlier] = ()
