@@ -40,6 +40,7 @@ _OF_THE_RUN = re.compile(
     r"api.?key|authenticat|authori[sz]|credential|permission|access token|failed.precondition|"
     r"billing|credit|quota|balance|payment|spend(ing)? limit|your (account|organi[sz]ation)|"
     r"(unknown|invalid|unsupported|no such|not a valid) model\b|server is pinned to|"
+    r"not enabled (for|on) (the |this )?models?\b|"
     r"\bmodels?[\s/:`'\"]+(\S+ )?((is|was) )?"
     r"(not (found|available|supported|valid|enabled)|does not exist|unavailable|no longer)",
     re.IGNORECASE,

@@ -6,13 +6,13 @@ for each action.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from adapters.conversation import Tool
 from harness.native.looks import Offer
 from parsers.native import tools as reading
-from parsers.native.spelling import functions, qwen_computer, qwen_mobile
+from parsers.native.spelling import qwen_computer, qwen_mobile
 from parsers.points import Convention
 from parsers.points.spelling import MOST
 from parsers.screen import Device
@@ -45,7 +45,7 @@ def offered(
         for name, (action, text, fields) in _OWN.items()
         if action in ({*_ALWAYS[device], *has} if has else {"click"})
     ]
-    return Offer(tuple(listed), reading.functions, functions, convention)
+    return Offer(tuple(listed), reading.functions, None, convention)
 
 
 _ALWAYS: Mapping[Device, tuple[str, ...]] = {
@@ -86,9 +86,12 @@ _OWN: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 }
 
 
-def beside(device: Device, has: Sequence[str]) -> tuple[Tool, ...]:
-    """Return functions for what a vendor's tool has no word for, where the set has the action."""
-    wanted = set(has) if device == "phone" else set[str]()
+def beside(device: Device, has: Sequence[str], words: Collection[str]) -> tuple[Tool, ...]:
+    """Return functions for actions of a set that a vendor's tool has no word for.
+
+    words: the actions beyond clicks and keys that the tool has.
+    """
+    wanted = set(has).difference(words) if device == "phone" else set[str]()
     wanted -= {"answer", "complete", "impossible"}
     wanted |= {"answer", "complete"} if "complete" in has else set()
     return tuple(

@@ -29,7 +29,8 @@ HALTED = "Not executed: an earlier action in this turn failed."
 class Offer:
     """The tools of a request.
 
-    read, spell: how their calls are read and written.
+    read, spell: how their calls are read and written; `spell` is None where all are functions of
+        our own.
     convention: what their numbers mean.
     shows: whether looks are answered with pictures.
     pictured: calls that are answered with one picture and nothing else.
@@ -38,7 +39,7 @@ class Offer:
 
     tools: tuple[Tool | ProviderTool, ...]
     read: Callable[[Call], Iterator[Act]]
-    spell: Spell
+    spell: Spell | None
     convention: Convention
     shows: bool = False
     pictured: frozenset[str] = frozenset()

@@ -25,11 +25,13 @@ ZOOM_TOKENS = 410
 class VendorTool:
     """A tool that a vendor has trained its models on.
 
+    entry: what a request asks for it with.
     models: the names of those that have it.
-    settings: what their adapters have to be set to, and how.
+    settings: what their adapters have to be set to (a part of the setting), and how.
+    words: the actions of phones that it has.
     """
 
-    type: str
+    entry: Mapping[str, object]
     models: re.Pattern[str]
     settings: Mapping[str, tuple[str, str]]
     read: Callable[[Call], Iterator[Act]]
@@ -39,15 +41,16 @@ class VendorTool:
     zooms: bool = False
     pictured: frozenset[str] = frozenset()
     halted: str = HALTED
+    words: frozenset[str] = frozenset()
 
     def offer(self, task: Task | None, *, zoom: bool, extras: bool) -> Offer:
         """Return what is offered for a set: the tool, and functions for what it has no word for."""
-        entry: dict[str, object] = {"type": self.type}
+        entry = dict(self.entry)
         tokens = self.tokens
         if self.zooms and not zoom:
             entry["configs"] = {"zoom": {"enabled": False}}
             tokens = None if tokens is None else tokens - ZOOM_TOKENS
-        further = beside(task.device, task.has) if task and extras else ()
+        further = beside(task.device, task.has, self.words) if task and extras else ()
         return Offer(
             (ProviderTool(entry, tokens), *further),
             self.read,
@@ -61,13 +64,13 @@ class VendorTool:
     def check(self, name: str, model: AdapterInfo) -> None:
         """Raise `UserError` for a model whose adapter does not send this tool."""
         for key, (wanted, how) in self.settings.items():
-            if model.settings.get(key) != wanted:
+            if wanted not in str(model.settings.get(key)):
                 raise UserError(f"tool={name} is not a tool of {model.name}{how}")
 
 
 VENDORS: Mapping[str, VendorTool] = {
     "computer": VendorTool(
-        "computer",
+        {"type": "computer"},
         re.compile(r"gpt-(5\.[4-9]|[6-9])(?!.*(nano|instant|chat))"),
         {
             "api": ("responses", " over this wire: add --adapter-option wire=responses"),
@@ -78,7 +81,7 @@ VENDORS: Mapping[str, VendorTool] = {
         pictured=frozenset({"computer"}),
     ),
     "computer-toolset": VendorTool(
-        "computer_toolset_20260801",
+        {"type": "computer_toolset_20260801"},
         re.compile(r"claude-(opus-(4-8|5)|sonnet-5|haiku-5-5|(fable|mythos)-5)"),
         {"api": ("messages", "")},
         vendors.toolset,
@@ -87,13 +90,36 @@ VENDORS: Mapping[str, VendorTool] = {
         zooms=True,
         halted="Not executed: an earlier computer action in this turn failed.",
     ),
+    "gemini-browser": VendorTool(
+        {"computerUse": {"environment": "ENVIRONMENT_BROWSER"}},
+        re.compile(
+            r"gemini-(3\.[78]-flash(?!-lite)|3\.5-flash"
+            r"|2\.5-computer-use-preview|3-flash-preview|3\.1-pro-preview)"
+        ),
+        {"api": ("generateContent", "")},
+        vendors.gemini,
+        writing.gemini_browser,
+        "per-mille",
+        words=frozenset({"back"}),
+    ),
+    "gemini-mobile": VendorTool(
+        {"computerUse": {"environment": "ENVIRONMENT_MOBILE"}},
+        re.compile(r"gemini-(3\.[78]-flash(?!-lite)|3\.5-flash)"),
+        {"api": ("generateContent", "")},
+        vendors.gemini,
+        writing.gemini_mobile,
+        "per-mille",
+        words=frozenset({"back", "long_press", "open_app"}),
+    ),
 }
 
 
 def tool_of(model: str) -> str | None:
-    """Return the newest computer tool of a model; None without a row for it.
+    """Return the newest computer tool of a model (Gemini's for browsers); None without a row.
 
     >>> tool_of("gpt-5.6"), tool_of("gpt-5.4-nano"), tool_of("claude-opus-5-5"), tool_of("gpt-4o")
     ('computer', None, 'computer-toolset', None)
+    >>> tool_of("gemini-3.8-flash"), tool_of("gemini-3.1-flash-lite")
+    ('gemini-browser', None)
     """
     return next((name for name, one in VENDORS.items() if one.models.match(model)), None)

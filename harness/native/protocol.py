@@ -22,6 +22,7 @@ from adapters.conversation import (
     Picture,
     Reply,
     Result,
+    Tool,
     ToolCall,
     canonical_json,
     illustrated,
@@ -79,7 +80,14 @@ _SCHEMA = Schema(
 class Native(AskingProtocol):
     """What all kinds of units have in common."""
 
-    tool: Literal["auto", "functions", "computer", "computer-toolset"] = "auto"
+    tool: Literal[
+        "auto",
+        "functions",
+        "computer",
+        "computer-toolset",
+        "gemini-browser",
+        "gemini-mobile",
+    ] = "auto"
     """What the model acts with: the newest computer tool of its vendor, or `functions` for any
     server with a tool parser."""
     family: Literal["auto", "qwen", "own"] = "auto"
@@ -182,7 +190,7 @@ class Native(AskingProtocol):
             "coordinates": self.convention,
         }
         if self.vendors is not None:
-            settings["type"] = self.vendors.type
+            settings["entry"] = canonical_json(self.vendors.entry)
         named = {"prompts": self.texts.name, "prompts_sha256": self.texts.digest()}
         return {"protocol": settings.pop("protocol"), **named, **settings, **resolved}
 
@@ -246,7 +254,8 @@ class Native(AskingProtocol):
             x, y = numbers_of(point, offer.convention, picture)
             return x, y
 
-        calls = spelled(action, offer.spell, numbers, self._size(view, picture))
+        offered = [tool.name for tool in offer.tools if isinstance(tool, Tool)]
+        calls = spelled(action, offer.spell, numbers, self._size(view, picture), offered)
         if calls is None:
             return {self.places[0]: ""}
         listed = [{"name": call.name, "arguments": call.arguments} for call in calls]

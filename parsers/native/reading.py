@@ -72,23 +72,23 @@ def _on_page(act: Act, to_page: Callable[[Point], Point | None]) -> Act:
 def _without_buttons(said: Sequence[Act], pointer: Point | None) -> tuple[list[Act], Point | None]:
     acts: list[Act] = []
     down: Act | None = None
-    held_s, moved = 0.0, False
+    held_s = 0.0
     for act in said:
         if act.word == "down":
-            down, held_s, moved = replace(act, at=act.at or pointer), 0.0, False
+            down, held_s = replace(act, at=act.at or pointer), 0.0
             pointer = down.at
             continue
         if down is not None and act.word == "wait":
             held_s += act.seconds
             continue
         if down is not None and act.word == "hover":
-            pointer, moved = act.at, True
+            pointer = act.at
             down = replace(down, flags=down.flags | act.flags, outside=down.outside or act.outside)
             continue
         if down is not None and act.word == "up":
             end = act.at or pointer
             far = down.at and end and math.dist(down.at, end) > STILL_PX
-            word: Word = "drag" if moved and far else "long" if held_s >= LONG_S else "press"
+            word: Word = "drag" if far else "long" if held_s >= LONG_S else "press"
             to = end if word == "drag" else None
             text = "left" if word == "press" else ""
             acts.append(replace(down, word=word, to=to, text=text))
@@ -180,6 +180,8 @@ def text_only(text: str, finish: str, *, declines: bool = False, ends: bool = Fa
 def as_place(turn: Turn) -> Prediction:
     """Return the place that a reply points at."""
     act, *rest = turn.acts
+    # Nothing is typed at a place: whether Enter follows says nothing.
+    act = replace(act, flags=act.flags - {"default_enter"})
     more = ("more_acts",) if rest else ()
     if act.word == "end" and act.text == "failure":
         return _read(act, Status.NONE, None, more)
@@ -240,7 +242,8 @@ def _screen_step(act: Act, phone: bool) -> Prediction:
         if act.text == "enter" or (phone and act.text in _ON_PHONES):
             action = Action(act.text)
         else:
-            action = Action("hotkey" if "+" in act.text else "key", arguments={"text": act.text})
+            name = "hotkey" if "+" in act.text[1:] else "key"
+            action = Action(name, arguments={"text": act.text})
     elif act.word == "app":
         action = Action("open_app", arguments={"text": act.text})
     elif act.word == "answer":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from parsers.actions import Action
 from parsers.native import Call
-from parsers.screen import BEYOND, Point, gesture, parts, text_of
+from parsers.screen import Point, gesture, parts, text_of
 
 SWIPE = 0.4
 """How far a scroll goes, as a share of the side."""
@@ -23,15 +23,25 @@ Spell = Callable[[Action, Numbers, tuple[int, int]], list[Call] | None]
 
 
 def spelled(
-    action: Action, spell: Spell, numbers: Numbers, size: tuple[int, int]
+    action: Action,
+    spell: Spell | None,
+    numbers: Numbers,
+    size: tuple[int, int],
+    offered: Collection[str],
 ) -> list[Call] | None:
-    """Return the calls of an action, or of several done one after the other; None if the tool has
-    no words for one of them."""
+    """Return the calls of an action, or of several done one after the other; None if nothing that
+    is offered has words for one of them.
+
+    spell: writes calls of the tool, None for what it has no word for. None: there is no tool.
+    offered: names of the functions of our own that stand beside it.
+    """
     calls: list[Call] = []
     for one in parts(action):
-        found = spell(one, numbers, size)
+        found = spell(one, numbers, size) if spell else None
         if found is None:
-            return None
+            found = functions(one, numbers, size)
+            if found is None or any(call.name not in offered for call in found):
+                return None
         calls += found
     return calls
 
@@ -190,7 +200,7 @@ def computer(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Ca
         done = [{"type": "keypress", "keys": (text or "enter").upper().split("+")}]
     elif action.name == "wait":
         done = [{"type": "wait"}]
-    return [Call("computer", {"actions": done})] if done else _beside(action, numbers, size)
+    return [Call("computer", {"actions": done})] if done else None
 
 
 def toolset(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
@@ -219,8 +229,59 @@ def toolset(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Cal
         return [call("key", text=text or "Return")]
     if action.name == "wait":
         return [call("wait", duration=1)]
-    return _beside(action, numbers, size)
+    return None
 
 
-def _beside(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
-    return functions(action, numbers, size) if action.name in BEYOND else None
+def gemini_browser(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
+    """Write an action as calls of Gemini's `computer_use` in a browser."""
+    at, text, moved = action.point, text_of(action), gesture(action)
+    where = dict(zip("xy", numbers(at), strict=True)) if at is not None else {}
+    if action.name in ("double_click", "right_click", "hover") and where:
+        return [Call("move" if action.name == "hover" else action.name, where)]
+    if action.name == "drag" and moved is not None:
+        return [_dragged(moved, numbers)]
+    if action.name == "scroll":
+        middle = dict(zip("xy", numbers((size[0] / 2, size[1] / 2)), strict=True))
+        way = str(action.arguments.get("direction", "down"))
+        pixels = round(SWIPE * size[0 if _WAYS[way][0] else 1])
+        return [Call("scroll", {**middle, "direction": way, "magnitude_in_pixels": pixels})]
+    if action.name == "hotkey" and text:
+        return [Call("hotkey", {"keys": text.split("+")})]
+    return _gemini(action, where)
+
+
+def gemini_mobile(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
+    """Write an action as calls of Gemini's `computer_use` on a phone, where a swipe scrolls."""
+    at = action.point
+    where = dict(zip("xy", numbers(at), strict=True)) if at is not None else {}
+    if action.name == "long_press" and where:
+        return [Call("long_press", where)]
+    if action.name == "scroll":
+        return [_dragged(swipe(action, size), numbers)]
+    if action.name == "open_app":
+        return [Call("open_app", {"app_name": text_of(action) or ""})]
+    return _gemini(action, where)
+
+
+def _gemini(action: Action, where: Mapping[str, float]) -> list[Call] | None:
+    """Write what all devices have. `where` is the place of the action, {} without one."""
+    text = text_of(action)
+    if action.name == "click" and where:
+        return [Call("click", where)]
+    if action.name == "type":
+        enter = {"press_enter": True} if action.arguments.get("submit") else {}
+        first = [Call("click", where)] if where else []
+        return [*first, Call("type", {"text": text or "", **enter})]
+    if action.name == "enter" or (action.name == "key" and text):
+        return [Call("press_key", {"key": text or "enter"})]
+    if action.name in ("back", "wait"):
+        return [Call("go_back", {}) if action.name == "back" else Call("wait", {"seconds": 1})]
+    return None
+
+
+def _dragged(moved: tuple[Point, Point], numbers: Numbers) -> Call:
+    start, end = (
+        dict(zip((f"{name}_x", f"{name}_y"), numbers(point), strict=True))
+        for name, point in zip(("start", "end"), moved, strict=True)
+    )
+    return Call("drag_and_drop", {**start, **end})

@@ -116,6 +116,51 @@ def _zoom(fields: Fields) -> Act:
     return failed("invalid input for computer member 'zoom': region: expected [x0, y0, x1, y1]")
 
 
+def gemini(call: Call) -> Iterator[Act]:
+    """Read a call of Gemini's `computer_use`, under its new or old names and in both published
+    spellings of arguments, or of a function beside it."""
+    fields = call.arguments
+    if call.name not in _GEMINI:
+        yield from functions(call)
+        return
+    act = _GEMINI[call.name](fields)
+    yield replace(act, flags=act.flags | {"safety_check"}) if fields.get("safety_decision") else act
+
+
+def _dragged(fields: Fields) -> Act:
+    return (drag("start_x,start_y", "end_x,end_y") if "start_x" in fields else _DRAG_TO)(fields)
+
+
+def _typed(usual: bool) -> Callable[[Fields], Act]:
+    """A text, at a place or without one. `usual` says whether Enter follows if nothing is said."""
+
+    def read(fields: Fields) -> Act:
+        at, flags = place(fields, "x,y", needed=False)
+        submit = fields.get("press_enter")
+        if submit is None:
+            submit = usual
+            flags |= {"default_enter"} if usual else set()
+        elif not isinstance(submit, bool):
+            raise Unreadable("press_enter: expected true or false")
+        return Act("type", at, text=text_of(fields, "text"), submit=submit, flags=flags)
+
+    return read
+
+
+def _pressed(key: str) -> Callable[[Fields], Act]:
+    """Keys of a list, or of a text in which a plus joins them."""
+
+    def read(fields: Fields) -> Act:
+        keys = fields.get(key)
+        if isinstance(keys, str):
+            keys = keys.split("+") if len(keys) > 1 else [keys]
+        if not isinstance(keys, list) or not all(isinstance(one, str) for one in keys):
+            raise Unreadable(f"{key}: expected a text or a list of texts")
+        return Act("keys", text=mended(chord(keys)))
+
+    return read
+
+
 _BUTTONS = {"left": "left", "right": "right", "wheel": "middle", "back": "back"}
 _COMPUTER: Mapping[str, Callable[[Fields], Act]] = {
     "double_click": press("double", "x,y"),
@@ -139,4 +184,30 @@ _TOOLSET: Mapping[str, Callable[[Fields], Act]] = {
     "cursor_position": looking("cursor"),
     "screenshot": looking("screenshot"),
     "zoom": _zoom,
+}
+_DRAG_TO = drag("x,y", "destination_x,destination_y")
+_GEMINI: Mapping[str, Callable[[Fields], Act]] = {
+    "click": press("left", "x,y"),
+    "click_at": press("left", "x,y"),
+    **{f"{kind}_click": press(kind, "x,y") for kind in ("right", "middle", "double", "triple")},
+    **dict.fromkeys(("move", "hover_at"), at_place("hover", "x,y")),
+    "mouse_down": at_place("down", "x,y"),
+    "mouse_up": at_place("up", "x,y"),
+    "long_press": at_place("long", "x,y"),
+    "drag_and_drop": _dragged,
+    **dict.fromkeys(("scroll", "scroll_at", "scroll_document"), towards("direction", "x,y")),
+    "type": _typed(False),
+    "type_text_at": _typed(True),
+    **dict.fromkeys(("press_key", "key_down"), _pressed("key")),
+    **dict.fromkeys(("hotkey", "key_combination"), _pressed("keys")),
+    "wait": waiting("seconds"),
+    "wait_5_seconds": lambda fields: Act("wait", seconds=5.0),
+    **dict.fromkeys(("take_screenshot", "open_web_browser", "key_up"), looking("screenshot")),
+    "go_back": lambda fields: Act("device", text="back"),
+    **dict.fromkeys(("go_forward", "navigate", "search"), lambda fields: Act("other")),
+    # In browsers it is a function of our own, which has another word for the name.
+    "open_app": lambda fields: Act(
+        "app", text=text_of(fields, "app_name" if "app_name" in fields else "name")
+    ),
+    "list_apps": lambda fields: failed("Error: the list of apps is not available."),
 }

@@ -30,6 +30,7 @@ WIRES: Mapping[str, Provider] = {
     "chat": "openai",
     "openai": "responses",
     "anthropic": "anthropic",
+    "google": "google",
 }
 DEVICES: Mapping[str, Device] = {"phone": "phone", "desktop": "computer"}
 

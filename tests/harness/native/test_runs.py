@@ -161,6 +161,8 @@ def test_a_killed_dialogue_goes_on_from_its_record() -> None:
             *("--adapter-option", "detail=original"),
         ),
         ("--model", "anthropic:claude-opus-5-5"),
+        ("--model", "google:gemini-3.8-flash"),
+        ("--model", "google:gemini-3.8-flash", "--protocol-option", "tool=gemini-mobile"),
     ],
 )
 def test_a_dry_run_counts_the_looks_and_asks_nobody(
@@ -168,6 +170,20 @@ def test_a_dry_run_counts_the_looks_and_asks_nobody(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
+    monkeypatch.setenv("GEMINI_API_KEY", "x")
     done = call("run", *SCREENS, *model, "--protocol", "native", "--dry-run")
     assert done.code == 0, done.err
     assert "default" in done.out
+
+
+@pytest.mark.parametrize(
+    "tool", ["computer", "computer-toolset", "gemini-browser", "gemini-mobile"]
+)
+@pytest.mark.parametrize(("units", "score"), [(PLACES[:2], "hit"), (SCREENS[:2], "strict")])
+def test_the_oracle_is_right_through_each_tool(
+    tool: str, units: tuple[str, ...], score: str
+) -> None:
+    chosen = (*NATIVE[:3], f"tool={tool}")
+    done = call("run", *units, *chosen, "--model", "oracle", "--limit", "49", "--out", "a")
+    assert done.code == 0, done.err
+    assert [line["scores"][score] for line in last_lines("a")] == [1.0] * 49

@@ -9,22 +9,44 @@ from typing import Any
 import pytest
 
 from parsers.actions import Action
-from parsers.native import Act, Call
+from parsers.native import Act, Call, vendors
 from parsers.native import tools as reading
 from parsers.native.reading import as_place, as_screen_step, folded, text_only, turn_of
-from parsers.native.spelling import Spell, functions, qwen_computer, qwen_mobile, spelled
+from parsers.native.spelling import (
+    Spell,
+    computer,
+    gemini_browser,
+    gemini_mobile,
+    qwen_computer,
+    qwen_mobile,
+    spelled,
+    toolset,
+)
 from parsers.native.tools import MOST_ACTS, acts_of
 from parsers.records import Status
 from parsers.screen import Point, several
 
 SIZE = (1000, 2000)
 Read = Callable[[Call], Iterator[Act]]
-FORMS: dict[str, tuple[Read, Spell, bool]] = {
+FORMS: dict[str, tuple[Read, Spell | None, bool]] = {
     "computer_use": (reading.qwen, qwen_computer, False),
     "mobile_use": (reading.qwen, qwen_mobile, True),
-    "phone": (reading.functions, functions, True),
-    "computer": (reading.functions, functions, False),
+    "phone": (reading.functions, None, True),
+    "computer": (reading.functions, None, False),
+    "openai": (vendors.computer, computer, False),
+    "openai-phone": (vendors.computer, computer, True),
+    "anthropic": (vendors.toolset, toolset, False),
+    "gemini-browser": (vendors.gemini, gemini_browser, False),
+    "gemini-browser-phone": (vendors.gemini, gemini_browser, True),
+    "gemini-mobile": (vendors.gemini, gemini_mobile, True),
 }
+ENDS = {"answer", "finish"}
+BESIDE = {"long_press", "open_app", "press_back", "press_home", "press_recents", *ENDS}
+OWN = {
+    *("click", "double_click", "right_click", "move", "drag", "scroll", "type", "press_keys"),
+    *("wait", *BESIDE),
+}
+"""Functions of our own: those that stand beside a tool, and all that stand alone."""
 AT = (250.0, 500.0)
 EVERYWHERE = [
     Action("click", point=AT),
@@ -75,7 +97,7 @@ def without_ends(action: Action | None) -> Any:
 def test_what_is_written_is_read_back(form: str) -> None:
     read, spell, phone = FORMS[form]
     for action in EVERYWHERE + (PHONES if phone else COMPUTERS):
-        calls = spelled(action, spell, same, SIZE)
+        calls = spelled(action, spell, same, SIZE, BESIDE if spell else OWN)
         assert calls is not None, action
         found = step(calls, read, phone=phone)
         assert found.status is Status.ANSWERED
@@ -86,40 +108,106 @@ def test_what_is_written_is_read_back(form: str) -> None:
 def test_scripts_are_read_back(form: str) -> None:
     read, spell, _ = FORMS[form]
     script = several([Action("click", point=AT), Action("key", arguments={"text": "tab"})])
-    calls = spelled(script, spell, same, SIZE)
+    calls = spelled(script, spell, same, SIZE, OWN)
     assert calls is not None
     assert step(calls, read, phone=False, script=True).action == script
 
 
 def test_what_a_tool_cannot_say_is_not_written() -> None:
-    assert spelled(Action("home"), qwen_computer, same, SIZE) is None
-    assert spelled(Action("drag", point=AT), functions, same, SIZE) is None
+    assert spelled(Action("home"), qwen_computer, same, SIZE, ENDS) is None
+    assert spelled(Action("drag", point=AT), None, same, SIZE, OWN) is None
 
 
-def computer(**fields: Any) -> Call:
+@pytest.mark.parametrize("spell", [computer, toolset, gemini_browser, gemini_mobile])
+@pytest.mark.parametrize("name", ["complete", "impossible", "answer", "home", "recents"])
+def test_only_functions_that_are_offered_are_written(spell: Spell, name: str) -> None:
+    action = Action(name, arguments={"text": "4"} if name == "answer" else {})
+    assert spelled(action, spell, same, SIZE, ()) is None
+    both = several([Action("click", point=AT), action])
+    assert spelled(both, spell, same, SIZE, ()) is None
+    written = spelled(action, spell, same, SIZE, BESIDE)
+    assert written is not None and written[0].name in BESIDE
+
+
+GEMINI: list[tuple[str, dict[str, Any], str, set[str]]] = [
+    ("click_at", {"x": 250, "y": 500}, "click", set()),
+    ("double_click", {"x": 250, "y": 500}, "double_click", set()),
+    ("triple_click", {"x": 250, "y": 500}, "double_click", {"mapped_operation"}),
+    ("hover_at", {"x": 250, "y": 500}, "hover", set()),
+    ("type", {"text": "a", "press_enter": True}, "type", set()),
+    ("type_text_at", {"x": 250, "y": 500, "text": "a"}, "type", {"default_enter"}),
+    ("type", {"text": "a", "press_enter": "yes"}, "parse_error", {"malformed_call"}),
+    ("scroll_document", {"direction": "down"}, "scroll", set()),
+    ("scroll", {"x": 1, "y": 1, "direction": "in"}, "parse_error", {"malformed_call"}),
+    ("key_combination", {"keys": "control+a"}, "hotkey", set()),
+    ("hotkey", {"keys": ["Control", "A"]}, "hotkey", set()),
+    ("press_key", {"key": "+"}, "key", set()),
+    ("press_key", {"key": 5}, "parse_error", {"malformed_call"}),
+    ("wait_5_seconds", {}, "wait", set()),
+    ("go_back", {}, "back", set()),
+    ("search", {}, "no_element", {"other_action"}),
+    ("click", {"x": 1, "y": 1, "safety_decision": {"decision": "x"}}, "click", {"safety_check"}),
+    (
+        "drag_and_drop",
+        {"x": 250, "y": 500, "destination_x": 700, "destination_y": 900},
+        "drag",
+        set(),
+    ),
+    (
+        "drag_and_drop",
+        {"start_x": 250, "start_y": 500, "end_x": 700, "end_y": 900},
+        "drag",
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "fields", "expected", "flags"), GEMINI)
+def test_both_vocabularies_of_gemini_are_read(
+    name: str, fields: dict[str, Any], expected: str, flags: set[str]
+) -> None:
+    found = step([Call(name, fields)], vendors.gemini, phone=False)
+    assert (found.action.name if found.action else str(found.status)) == expected
+    assert set(found.flags) == flags
+    if expected == "drag":
+        assert found.action.arguments == {"to_x": 700.0, "to_y": 900.0}
+
+
+def test_a_button_that_comes_up_elsewhere_is_a_drag() -> None:
+    calls = [Call("mouse_down", {"x": 1, "y": 1}), Call("mouse_up", {"x": 9, "y": 1})]
+    assert step(calls, vendors.gemini, phone=False).action.name == "drag"
+
+
+def test_typing_at_a_place_points_there() -> None:
+    said = acts_of([Call("type_text_at", {"x": 1, "y": 1, "text": "a"})], vendors.gemini)
+    found = as_place(turn_of(said, frozenset(), inside))
+    assert found.action == Action("click", point=(1.0, 1.0)) and found.flags == ()
+
+
+def qwen(**fields: Any) -> Call:
     return Call("computer_use", fields)
 
 
 @pytest.mark.parametrize(
     ("call", "status", "flag"),
     [
-        (computer(action="left_click", coordinate=[math.nan, 5]), "parse_error", "malformed_call"),
-        (computer(action="left_click", coordinate=[5]), "parse_error", "malformed_call"),
-        (computer(action="left_click", coordinate=[True, 5]), "parse_error", "malformed_call"),
-        (computer(action="left_click", coordinate=["x", 5]), "parse_error", "malformed_call"),
-        (computer(action="left_click", coordinate=[10**400, 5]), "parse_error", "malformed_call"),
-        (computer(action="left_click", coordinate={"x": 5}), "parse_error", "malformed_call"),
-        (computer(action="left_click", coordinate=[1001, 5]), "out_of_range", None),
-        (computer(action="left_click"), "no_element", "no_place"),
-        (computer(action="left_click", coordinate=["250", 500]), "answered", "text_number"),
-        (computer(action="left_click", coordinate=[250.5, 500]), "answered", "fraction"),
-        (computer(action=7), "parse_error", "malformed_call"),
-        (computer(action="type"), "parse_error", "malformed_call"),
-        (computer(action="wait", time="long"), "parse_error", "malformed_call"),
+        (qwen(action="left_click", coordinate=[math.nan, 5]), "parse_error", "malformed_call"),
+        (qwen(action="left_click", coordinate=[5]), "parse_error", "malformed_call"),
+        (qwen(action="left_click", coordinate=[True, 5]), "parse_error", "malformed_call"),
+        (qwen(action="left_click", coordinate=["x", 5]), "parse_error", "malformed_call"),
+        (qwen(action="left_click", coordinate=[10**400, 5]), "parse_error", "malformed_call"),
+        (qwen(action="left_click", coordinate={"x": 5}), "parse_error", "malformed_call"),
+        (qwen(action="left_click", coordinate=[1001, 5]), "out_of_range", None),
+        (qwen(action="left_click"), "no_element", "no_place"),
+        (qwen(action="left_click", coordinate=["250", 500]), "answered", "text_number"),
+        (qwen(action="left_click", coordinate=[250.5, 500]), "answered", "fraction"),
+        (qwen(action=7), "parse_error", "malformed_call"),
+        (qwen(action="type"), "parse_error", "malformed_call"),
+        (qwen(action="wait", time="long"), "parse_error", "malformed_call"),
         (Call("computer_use", "{"), "parse_error", "malformed_call"),
         (Call("computer_use", None), "parse_error", "malformed_call"),
-        (computer(action="key", keys=[5]), "parse_error", "malformed_call"),
-        (computer(action="terminate", status="soon"), "parse_error", "malformed_call"),
+        (qwen(action="key", keys=[5]), "parse_error", "malformed_call"),
+        (qwen(action="terminate", status="soon"), "parse_error", "malformed_call"),
     ],
 )
 def test_calls_that_are_wrong_are_one_status(call: Call, status: str, flag: str | None) -> None:
@@ -129,12 +217,12 @@ def test_calls_that_are_wrong_are_one_status(call: Call, status: str, flag: str 
 
 
 def test_a_million_calls_are_not_all_read() -> None:
-    calls = [computer(action="left_click", coordinate=[1, 1])] * 1_000_000
+    calls = [qwen(action="left_click", coordinate=[1, 1])] * 1_000_000
     assert len(acts_of(calls, reading.qwen)) == MOST_ACTS
 
 
 def test_names_that_no_tool_has_are_looks() -> None:
-    for call in (Call("rm", {}), computer(action="fly"), Call("", {})):
+    for call in (Call("rm", {}), qwen(action="fly"), Call("", {})):
         acts = acts_of([call], reading.qwen)
         assert acts[0].word == "unknown" and not turn_of(acts, frozenset(), inside).acts
 
