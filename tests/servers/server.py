@@ -10,7 +10,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
-from tests.servers import gemini, responses
+from tests.servers import gemini, messages, responses
 from tests.servers.answers import Answer, Ask, Provider, Reaction, error
 from tests.servers.batch_apis import route
 from tests.servers.batches import BatchStore, Switches
@@ -209,6 +209,8 @@ def _complaint_about(provider: Provider, path: str, body: Any) -> str | None:
         return responses.complaint_about(body)
     if provider == "google" and "tools" in body:
         return gemini.complaint_about(path, body)
+    if provider == "anthropic" and "tools" in body:
+        return messages.complaint_about(body)
     return None
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
+from io import BytesIO
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from adapters import Fatal, Fault
 from parsers.actions import Action
@@ -24,7 +27,7 @@ from tests.harness.native.cases import (
     replying,
     view_of,
 )
-from tests.servers import Answer, WireServer, gemini, responses
+from tests.servers import Answer, WireServer, gemini, messages, responses
 
 TOOLS = ("functions", "computer", "computer-toolset", "gemini-browser", "gemini-mobile")
 ANSWERED: dict[str, Any] = {
@@ -123,11 +126,25 @@ def test_a_prediction_is_written_as_the_calls_that_mean_it(case: Case) -> None:
     assert matches(as_items(case, written), case["items"], case), written
 
 
-@pytest.mark.parametrize("case", of_wires("fake", ("openai", "google")))
+def picture_text(width: int, height: int) -> str:
+    """A plain picture in base64."""
+    written = BytesIO()
+    Image.new("1", (width, height)).save(written, "PNG")
+    return b64encode(written.getvalue()).decode()
+
+
+@pytest.mark.parametrize("case", of_wires("fake", ("openai", "google", "anthropic")))
 def test_the_fake_server_refuses_what_the_provider_refuses(case: Case) -> None:
     told = re.sub(r'"@data:[^"]*"', '"data:image/png;base64,AAAA"', json.dumps(case["request"]))
-    body = json.loads(re.sub(r'"@b64:[^"]*"', '"AAAA"', told))["body"]
-    if case["provider"] == "openai":
+    told = re.sub(
+        r"@b64:(?:(\d+)x(\d+)|\w+)",
+        lambda found: picture_text(int(found[1] or 1920), int(found[2] or 1080)),
+        told,
+    )
+    body = json.loads(told)["body"]
+    if case["provider"] == "anthropic":
+        complaint = messages.complaint_about(body)
+    elif case["provider"] == "openai":
         complaint = responses.complaint_about(body)
     else:
         complaint = gemini.complaint_about(case["path"], body)
