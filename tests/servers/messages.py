@@ -14,6 +14,8 @@ Json = dict[str, Any]
 _MODELS = re.compile(r"claude-(opus-(4-8|5)|sonnet-5|haiku-5-5|(fable|mythos)-5)")
 _TABS = {"list_tabs", "new_tab", "switch_tab", "close_tab"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_OFF = {"file_upload", "read_console", "read_network", "javascript_exec"}
+"""Members that are off unless they are enabled."""
 MOST_PX, MOST_PATCHES, MANY, MOST_OF_MANY_PX, LONGEST = 2576, 4784, 20, 2000, 4096
 
 
@@ -25,6 +27,12 @@ def complaint_about(body: Json) -> str | None:
     known = {name: value for name, value in body.items() if name != "stream"}
     wrong = strict.complaint(known, params.MessageCreateParamsNonStreaming, "body")
     return wrong or _broken_entry(body) or _broken_turn(body["messages"]) or _too_large(body)
+
+
+def _members(name: str) -> set[str]:
+    from anthropic import types
+
+    return set(strict.hints_of(getattr(types, f"{name.capitalize()}ToolsetConfigsParam")))
 
 
 def _broken_entry(body: Json) -> str | None:
@@ -39,9 +47,10 @@ def _broken_entry(body: Json) -> str | None:
         return "A tool has the name of a toolset"
     if choice.get("type") == "tool" and choice.get("name") in names:
         return "tool_choice cannot name a toolset"
-    for tool in own:
-        off = [one for one in tool.get("configs", {}).values() if one.get("enabled") is False]
-        if len(off) == {"computer": 17, "browser": 25}[tool["type"].partition("_")[0]]:
+    for name, tool in zip(names, own, strict=True):
+        configs = tool.get("configs", {})
+        members = _members(name) - (_OFF - configs.keys())
+        if not any(configs.get(member, {}).get("enabled", True) for member in members):
             return "All members of a toolset are off"
     if re.search(r"-5-5\b", model):
         if choice.get("type") in ("any", "tool"):
