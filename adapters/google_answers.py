@@ -18,12 +18,10 @@ from adapters.contract import Fatal
 from adapters.conversation import Finish, Reply, Result, Tier, Tool, ToolCall, Usage
 from adapters.decoding import convert_to
 
-_MALFORMED = frozenset(
-    (
-        *("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"),
-        *("MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS"),
-    )
-)
+_MALFORMED = {
+    *("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"),
+    *("MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS"),
+}
 """Ends of replies whose call Google itself could not read."""
 
 
@@ -117,7 +115,9 @@ def calls_in(native: object) -> list[Json]:
 
 
 def _call(call: Json) -> ToolCall:
-    return ToolCall(named(call.get("id")), named(call.get("name")), held_or_none(call.get("args")))
+    # Left out where there are none.
+    arguments = {} if call.get("args") is None else held_or_none(call["args"])
+    return ToolCall(named(call.get("id")), named(call.get("name")), arguments)
 
 
 def declaration(tool: Tool) -> Json:

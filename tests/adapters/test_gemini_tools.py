@@ -103,6 +103,12 @@ def test_a_text_beside_an_unreadable_call_is_no_answer() -> None:
     assert (reply.text, reply.reasoning) == ("", "click(5)")
 
 
+@pytest.mark.parametrize("call", [{"name": "go_back"}, {"name": "go_back", "args": None}])
+def test_a_call_without_arguments_has_none(call: Any) -> None:
+    with WireServer(calling(call)) as server:
+        assert said(server).tool_calls == (ToolCall("", "go_back", {}),)
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -221,6 +221,53 @@ def test_a_million_calls_are_not_all_read() -> None:
     assert len(acts_of(calls, reading.qwen)) == MOST_ACTS
 
 
+NO_NUMBERS: list[Any] = [math.nan, math.inf, 10**400, True, None, "x", [], {}]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS)
+@pytest.mark.parametrize(
+    ("read", "made"),
+    [
+        (vendors.computer, lambda one: Call("computer", {"actions": [clicked(one)]})),
+        (vendors.toolset, lambda one: Call("computer.left_click", {"coordinate": [one, 5]})),
+        (vendors.gemini, lambda one: Call("click", {"x": one, "y": 5})),
+        (vendors.gemini, lambda one: Call("drag_and_drop", {"start_x": one, "start_y": 5})),
+    ],
+)
+def test_places_of_vendors_that_are_no_numbers_are_malformed(
+    read: Read, made: Callable[[Any], Call], value: Any
+) -> None:
+    for phone in (False, True):
+        found = step([made(value)], read, phone=phone)
+        assert (found.status, found.flags) == (Status.PARSE_ERROR, ("malformed_call",))
+
+
+@pytest.mark.parametrize("arguments", [None, 5, "x", [], {"actions": 5}, {"actions": [5]}])
+@pytest.mark.parametrize(
+    ("read", "name"),
+    [
+        (vendors.computer, "computer"),
+        (vendors.toolset, "computer.left_click_drag"),
+        (vendors.gemini, "type_text_at"),
+    ],
+)
+def test_arguments_of_vendors_of_any_type_are_one_status(
+    read: Read, name: str, arguments: Any
+) -> None:
+    assert step([Call(name, arguments)], read, phone=False).status is Status.PARSE_ERROR
+
+
+def clicked(x: Any) -> dict[str, Any]:
+    return {"type": "click", "button": "left", "x": x, "y": 5}
+
+
+def test_a_million_actions_of_a_call_are_not_all_read() -> None:
+    call = Call("computer", {"actions": [clicked(1)] * 1_000_000})
+    assert len(acts_of([call], vendors.computer)) == MOST_ACTS
+    pressed = Call("computer.key", {"text": "a", "repeat": 10**9})
+    assert [act.word for act in acts_of([pressed], vendors.toolset)] == ["bad"]
+
+
 def test_names_that_no_tool_has_are_looks() -> None:
     for call in (Call("rm", {}), qwen(action="fly"), Call("", {})):
         acts = acts_of([call], reading.qwen)
