@@ -67,6 +67,11 @@ class Fatal(Exception):
     """
 
 
+class EchoRefused(Fatal):
+    """A provider does not take back what the model said earlier: it was said to somebody else, or
+    is no longer stored there."""
+
+
 class UnknownOption(Fatal):
     """A model does not take an option. `option` is its name."""
 

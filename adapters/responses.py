@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import msgspec
@@ -21,7 +19,7 @@ from adapters.api import picture_text, said_before, served_on
 from adapters.api_client import Json
 from adapters.chat_completions import ChatAdapter
 from adapters.checks import held_or_none, named
-from adapters.contract import Fatal, Generation, PictureSource, Request
+from adapters.contract import EchoRefused, Fatal, Fault, Generation, PictureSource, Request
 from adapters.conversation import (
     Finish,
     Message,
@@ -33,7 +31,7 @@ from adapters.conversation import (
     Tool,
     ToolCall,
 )
-from adapters.faults import Failure
+from adapters.faults import Failure, error_line
 
 ENCRYPTED = "reasoning.encrypted_content"
 _COUNTS = "input", "output"
@@ -90,13 +88,13 @@ class ResponsesWire(ChatAdapter):
             "--tier batch or --adapter-option wire=responses"
         )
 
-    def failed(
-        self, status: int, body: object, headers: Mapping[str, str] = MappingProxyType({})
-    ) -> Failure:
-        failure = super().failed(status, body, headers)
-        if status in {400, 404} and _ECHO_REFUSED.search(f"{failure.code} {failure.message}"):
-            return replace(failure, final=True)
-        return failure
+    def verdict(
+        self, failure: Failure, sent: Json, left_out: frozenset[str] = frozenset()
+    ) -> Finish | Fault | Fatal | None:
+        said = f"{failure.code} {failure.message}"
+        if failure.status in {400, 404} and _ECHO_REFUSED.search(said):
+            return EchoRefused(error_line(failure, self.speaker, self.clean))
+        return super().verdict(failure, sent, left_out)
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         marks = self._marks(request)

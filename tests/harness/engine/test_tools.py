@@ -25,10 +25,12 @@ from adapters import (
     user,
 )
 from adapters.checks import checked
+from adapters.contract import EchoRefused
 from harness.dialogue import Ask, Dialogue
 from harness.engine import Job
 from harness.engine.cache import ReplyCache
-from harness.engine.observer import says_nothing
+from harness.engine.dialogues import KeptReply
+from harness.engine.observer import Observer, says_nothing
 from harness.planning.pricing import tokens_of
 from harness.runs import CallRecord, MessageRecord
 from harness.runs.lines import line_decoder, to_line
@@ -60,7 +62,7 @@ def dialogue() -> Dialogue:
 
 
 def model(**info: Any) -> Model:
-    return Model(calls_then_ends, **{"takes_tools": True, **info})
+    return Model(calls_then_ends, **{"takes_tools": True, "weights_known": True, **info})
 
 
 def test_without_tools_and_results_digests_are_those_of_earlier_versions() -> None:
@@ -118,6 +120,48 @@ def test_a_dialogue_with_tools_is_played_back_from_its_lines() -> None:
         assert resumed.prediction == outcome.prediction
     assert again.order == [("u", "end")]
     assert again.asked[0].conversation == first.asked[1].conversation
+
+
+@pytest.mark.parametrize("heard", ["earlier session", "cache", "now"])
+def test_a_dialogue_begins_anew_if_the_provider_no_longer_knows_what_it_said(heard: str) -> None:
+    def forgetful(request: Request) -> Reply:
+        said: Any = request.conversation.messages[-2].native if request.place == "end" else None
+        if said and (heard == "now" or said["calls"] == ["call_0"]):
+            raise EchoRefused("Item 'call_0' not found")
+        native = {"role": "assistant", "calls": ["call_1"]}
+        return replace(calls_then_ends(request), native=native)
+
+    earlier = Log()
+    run(engine(model(), earlier), [Job("u", dialogue)])
+    act = earlier.records[0]
+
+    class Cached:
+        async def get(self, key: str) -> KeptReply | None:
+            return KeptReply(act.reply, "runs/other") if key == act.request else None
+
+        def keep(self, key: str, reply: Reply) -> None:
+            return None
+
+    notices: list[str] = []
+
+    class Notes(Observer):
+        def notice(self, text: str) -> None:
+            notices.append(text)
+
+    asked = Model(forgetful, takes_tools=True, weights_known=True)
+    cache: Any = Cached() if heard == "cache" else None
+    job = Job("u", dialogue, recorded={"act": act} if heard == "earlier session" else {})
+    made = engine(asked, Log(), cache=cache, reuse=True, observer=Notes())
+    if heard == "now":
+        with pytest.raises(EchoRefused):
+            run(made, [job])
+        assert asked.order == [("u", "act"), ("u", "end")]
+        return
+    [outcome] = run(made, [job])
+    assert outcome.prediction is not None and outcome.prediction.status is Status.ANSWERED
+    assert outcome.trial == 1
+    assert asked.order == [("u", "end"), ("u", "act"), ("u", "end")]
+    assert notices == ["unit u begins anew: Item 'call_0' not found"]
 
 
 def test_a_line_without_calls_has_no_word_of_them() -> None:
