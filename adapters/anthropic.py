@@ -214,6 +214,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
                 content.append(await self._shown(part, pictures))
                 continue
             shown = [await self._shown(one, pictures) for one in part.parts]
+            shown += [] if part.state is None else [dict(part.state)]
             result: Json = {"type": "tool_result", "tool_use_id": part.call_id, "content": shown}
             if part.call_id in toolsets:
                 result["toolset_name"] = toolsets[part.call_id]

@@ -52,12 +52,14 @@ Shown = Text | Picture
 class Result:
     """What came of a call that the model made: the answer to the `ToolCall` of this id.
 
-    `is_error` says that it could not be carried out; the parts then say why.
+    `is_error` says that it could not be carried out; the parts then say why. `state` is what the
+    provider's own tool is told besides, in its words, and sent as it is.
     """
 
     call_id: str
     parts: tuple[Shown, ...]
     is_error: bool = False
+    state: Mapping[str, Any] | None = None
 
 
 Part = Shown | Result
@@ -277,7 +279,8 @@ def _plain_part(part: Part) -> list[Any]:
     if isinstance(part, Text):
         return ["text", part.text]
     if isinstance(part, Result):
-        return ["result", part.call_id, part.is_error, [_plain_part(p) for p in part.parts]]
+        state = [] if part.state is None else [part.state]
+        return ["result", part.call_id, part.is_error, [*map(_plain_part, part.parts)], *state]
     return ["picture", part.digest, part.recipe]
 
 

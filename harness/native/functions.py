@@ -15,7 +15,7 @@ from parsers.native import tools as reading
 from parsers.native.spelling import qwen_computer, qwen_mobile
 from parsers.points import Convention
 from parsers.points.spelling import MOST
-from parsers.screen import Device
+from parsers.screen import BEYOND, Device
 
 QWEN = "qwen"
 _PAIR = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
@@ -38,7 +38,8 @@ def offered(
     if family == QWEN:
         is_phone = device == "phone"
         tool = _mobile(convention, size) if is_phone else _computer(convention, size)
-        return Offer((tool,), reading.qwen, qwen_mobile if is_phone else qwen_computer, convention)
+        write = qwen_mobile if is_phone else qwen_computer
+        return Offer((tool, *beside(device, has, BEYOND)), reading.qwen, write, convention)
     numbers = f"Places are {_numbers(convention, size)}."
     listed = [
         _function(name, f"{text} {numbers}" if "x" in fields else text, fields)
@@ -77,6 +78,11 @@ _OWN: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     ),
     "wait": ("wait", "Wait a second.", {}),
     "long_press": ("long_press", "Press a place for a while.", _XY),
+    "choose_option": (
+        "choose",
+        "Choose an option of a drop-down list, whose options no picture shows.",
+        {**_XY, "option": _TEXT},
+    ),
     "open_app": ("open_app", "Open an app by its name.", {"name": _TEXT}),
     "press_back": ("back", "Go back.", {}),
     "press_home": ("home", "Go to the home screen.", {}),
@@ -91,9 +97,9 @@ def beside(device: Device, has: Sequence[str], words: Collection[str]) -> tuple[
 
     words: the actions beyond clicks and keys that the tool has.
     """
-    wanted = set(has).difference(words) if device == "phone" else set[str]()
-    wanted -= {"answer", "complete", "impossible"}
-    wanted |= {"answer", "complete"} if "complete" in has else set()
+    wanted = set(has).difference(words) if device == "phone" else {"choose"}.intersection(has)
+    wanted -= {"answer", "complete", "impossible", *words}
+    wanted |= {"answer", "complete"}.difference(words) if "complete" in has else set()
     return tuple(
         _function(name, text, fields)
         for name, (action, text, fields) in _OWN.items()

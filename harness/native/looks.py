@@ -18,7 +18,8 @@ from adapters.conversation import (
 )
 from harness.pictures import cropped
 from parsers.native import Act, Call
-from parsers.native.spelling import Spell
+from parsers.native.page import Elements
+from parsers.native.spelling import Write
 from parsers.points import Convention
 from parsers.screen import Point
 
@@ -29,21 +30,30 @@ HALTED = "Not executed: an earlier action in this turn failed."
 class Offer:
     """The tools of a request.
 
-    read, spell: how their calls are read and written; `spell` is None where all are functions of
+    read, write: how their calls are read and written; `write` is None where all are functions of
         our own.
     convention: what their numbers mean.
     shows: whether looks are answered with pictures.
     pictured: calls that are answered with one picture and nothing else.
     halted: the answer to calls behind one that failed.
+    refs: whether elements of a page are named, and answers say what the browser shows.
     """
 
     tools: tuple[Tool | ProviderTool, ...]
     read: Callable[[Call], Iterator[Act]]
-    spell: Spell | None
+    write: Write | None
     convention: Convention
     shows: bool = False
     pictured: frozenset[str] = frozenset()
     halted: str = HALTED
+    refs: bool = False
+
+
+_TAB = {
+    "type": "browser_state",
+    "tabs": [{"tab_id": "tab-1", "title": "", "url": "", "active": True}],
+}
+"""What a browser with a recorded page shows besides."""
 
 
 def answered(
@@ -52,12 +62,13 @@ def answered(
     acts: Sequence[Act],
     picture: Picture,
     to_page: Callable[[Point], Point | None],
+    page: Elements | None = None,
 ) -> Message:
-    """Return the answers to the calls of a reply that only looks, in their order.
+    """Return the answers to the calls of a reply that only looks or presses, in their order.
 
     After a failure the calls behind it are not carried out.
 
-    picture: the one of the question. to_page: converts the model's numbers.
+    picture: the one of the question. to_page: converts the model's numbers. page: its elements.
     """
     results: list[Result] = []
     failed = False
@@ -69,7 +80,7 @@ def answered(
         shown: list[Shown] = []
         wrong = offer.halted if failed else ""
         for act in own if not failed else ():
-            one = _shown(act, picture, to_page)
+            one = _shown(act, picture, to_page, page)
             if isinstance(one, str):
                 wrong = one
                 break
@@ -79,26 +90,46 @@ def answered(
             failed = True
         else:
             kept = shown if offer.shows else [one for one in shown if isinstance(one, Text)]
-            results.append(Result(call.id, tuple(kept)))
+            results.append(Result(call.id, tuple(kept), state=_TAB if offer.refs else None))
     return user(*results)
 
 
 def _shown(
-    act: Act, picture: Picture, to_page: Callable[[Point], Point | None]
+    act: Act, picture: Picture, to_page: Callable[[Point], Point | None], page: Elements | None
 ) -> list[Shown] | str:
     """Return what a look shows, in the words that the published tools have for it; a text where
     it fails."""
-    if act.word == "unknown":
-        return act.text
-    if act.word == "wait":
-        return [Text(f"Waited {act.seconds:g}s."), picture]
-    if act.word == "scroll":
-        return [Text(f"Scrolled {act.text}."), picture]
-    if act.text == "cursor":
-        return [Text("X=0,Y=0")]
-    if act.text != "zoom" or act.at is None or act.to is None:
-        return [picture]
-    first, last = to_page(act.at), to_page(act.to)
-    if first is None or last is None or not (first[0] < last[0] and first[1] < last[1]):
-        return "Error: the region is empty, or lies outside of the picture."
-    return [cropped(picture, (*first, *last))]
+    match act.word:
+        case "unknown":
+            return act.text
+        case "press":
+            return [Text("Clicked."), picture]
+        case "wait":
+            return [Text(f"Waited {act.seconds:g}s."), picture]
+        case "scroll":
+            return [Text(f"Scrolled {act.text}."), picture]
+    match act.text:
+        case "cursor":
+            return [Text("X=0,Y=0")]
+        case "list_tabs":
+            return []
+        case "read_page" | "find" | "get_page_text":
+            said = (page or Elements((), (0, 0))).answer(act.text, dict(act.asked))
+            return (
+                _STALE.format(act.asked.get("ref")) if said is None else [Text(said or "(empty)")]
+            )
+        case "scroll_to" if page is None or page.place_of(act.ref) is None:
+            return _STALE.format(act.ref)
+        case "scroll_to":
+            return [Text("Scrolled into view."), picture]
+        case "zoom" if act.at and act.to:
+            first, last = to_page(act.at), to_page(act.to)
+            if first is None or last is None or not (first[0] < last[0] and first[1] < last[1]):
+                return "Error: the region is empty, or lies outside of the picture."
+            return [cropped(picture, (*first, *last))]
+    return [picture]
+
+
+_STALE = (
+    "Error: {} is stale or not found on the current page. Re-read the page to get fresh references."
+)

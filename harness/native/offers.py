@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adapters.contract import AdapterInfo
@@ -13,9 +13,9 @@ from harness.native.functions import beside
 from harness.native.looks import HALTED, Offer
 from parsers.native import Act, Call, vendors
 from parsers.native import spelling as writing
-from parsers.native.spelling import Spell
+from parsers.native.spelling import Write
 from parsers.points import Convention
-from parsers.screen import Task
+from parsers.screen import Device
 
 ZOOM_TOKENS = 410
 """Tokens of the definition of zoom in a toolset."""
@@ -28,37 +28,43 @@ class VendorTool:
     entry: what a request asks for it with.
     models: the names of those that have it.
     settings: what their adapters have to be set to (a part of the setting), and how.
-    words: the actions of phones that it has.
+    words: the actions beyond clicks and keys that it has.
+    withheld: members that are switched off.
+    refs: whether it names elements of a page.
     """
 
     entry: Mapping[str, object]
     models: re.Pattern[str]
     settings: Mapping[str, tuple[str, str]]
     read: Callable[[Call], Iterator[Act]]
-    spell: Spell
+    write: Write
     convention: Convention = "absolute"
     tokens: int | None = None
     zooms: bool = False
     pictured: frozenset[str] = frozenset()
     halted: str = HALTED
     words: frozenset[str] = frozenset()
+    withheld: tuple[str, ...] = ()
+    refs: bool = False
 
-    def offer(self, task: Task | None, *, zoom: bool, extras: bool) -> Offer:
+    def offer(self, device: Device, has: Sequence[str], *, zoom: bool, extras: bool) -> Offer:
         """Return what is offered for a set: the tool, and functions for what it has no word for."""
-        entry = dict(self.entry)
         tokens = self.tokens
-        if self.zooms and not zoom:
-            entry["configs"] = {"zoom": {"enabled": False}}
+        off = self.withheld if zoom or not self.zooms else (*self.withheld, "zoom")
+        if "zoom" in off:
             tokens = None if tokens is None else tokens - ZOOM_TOKENS
-        further = beside(task.device, task.has, self.words) if task and extras else ()
+        configs = {"configs": {member: {"enabled": False} for member in off}} if off else {}
+        entry = {**self.entry, **configs}
+        further = beside(device, has, self.words) if extras else ()
         return Offer(
             (ProviderTool(entry, tokens), *further),
             self.read,
-            self.spell,
+            self.write,
             self.convention,
             shows=True,
             pictured=self.pictured,
             halted=self.halted,
+            refs=self.refs,
         )
 
     def check(self, name: str, model: AdapterInfo) -> None:
@@ -68,6 +74,7 @@ class VendorTool:
                 raise UserError(f"tool={name} is not a tool of {model.name}{how}")
 
 
+_CLAUDE = re.compile(r"claude-(opus-(4-8|5)|sonnet-5|haiku-5-5|(fable|mythos)-5)")
 VENDORS: Mapping[str, VendorTool] = {
     "computer": VendorTool(
         {"type": "computer"},
@@ -82,13 +89,29 @@ VENDORS: Mapping[str, VendorTool] = {
     ),
     "computer-toolset": VendorTool(
         {"type": "computer_toolset_20260801"},
-        re.compile(r"claude-(opus-(4-8|5)|sonnet-5|haiku-5-5|(fable|mythos)-5)"),
+        _CLAUDE,
         {"api": ("messages", "")},
         vendors.toolset,
-        writing.toolset,
+        writing.computer_toolset,
         tokens=4520,
         zooms=True,
         halted="Not executed: an earlier computer action in this turn failed.",
+    ),
+    "browser-toolset": VendorTool(
+        {"type": "browser_toolset_20260801"},
+        _CLAUDE,
+        {"api": ("messages", "")},
+        vendors.toolset,
+        writing.browser_toolset,
+        tokens=6610,
+        zooms=True,
+        words=frozenset({"choose"}),
+        # A recorded page leads nowhere.
+        withheld=(
+            *("navigate", "new_tab", "switch_tab", "close_tab", "left_click_drag"),
+            *("left_mouse_down", "left_mouse_up", "hold_key"),
+        ),
+        refs=True,
     ),
     "gemini-browser": VendorTool(
         {"computerUse": {"environment": "ENVIRONMENT_BROWSER"}},

@@ -36,24 +36,29 @@ from harness.native.offers import VENDORS, VendorTool, tool_of
 from harness.protocols.contract import AskingProtocol, Needs, flagged, limit_of
 from harness.protocols.pointing import check_pointing, numbers_of, on_page, one_picture
 from harness.protocols.texts import Schema, Texts, open_texts
-from parsers.native import Call
+from harness.views import ScreenView
+from parsers.native import Act, Call
+from parsers.native.page import Elements
 from parsers.native.reading import Turn, turn_of
 from parsers.native.spelling import spelled
 from parsers.native.tools import acts_of
 from parsers.points import Convention
 from parsers.records import Prediction, Status
-from parsers.screen import Device, Point, Task
+from parsers.screen import Device, Point
 
 if TYPE_CHECKING:
     from harness.pictures import PicturePolicy
 
 MOST_TURNS = 50
+NEEDS = Needs(picture_policy="full:pixels=33177600", scene=False, sees=True, point=True)
+PAIR = "pair"
+"""Name of the call whose reply may have the text of a field that was pressed."""
 DEVICES: Mapping[Device, str] = {
     "phone": "a phone",
     "computer": "a computer",
     "browser": "a web browser",
 }
-_SYSTEM = frozenset({"device", "looks"})
+_SYSTEM = frozenset({"device", "looks", "fill"})
 _SCHEMA = Schema(
     "native.toml",
     {
@@ -61,6 +66,7 @@ _SCHEMA = Schema(
         **dict.fromkeys(("system", "script", "pointing"), _SYSTEM),
         "looks": frozenset({"turns"}),
         "at_once": frozenset(),
+        "fill": frozenset(),
         "place": frozenset({"instruction"}),
         "declining": frozenset(),
         "task": frozenset({"goal", "step", "history"}),
@@ -85,6 +91,7 @@ class Native(AskingProtocol):
         "functions",
         "computer",
         "computer-toolset",
+        "browser-toolset",
         "gemini-browser",
         "gemini-mobile",
     ] = "auto"
@@ -108,7 +115,7 @@ class Native(AskingProtocol):
     """Token limit of each reply."""
 
     name = "native"
-    needs = Needs(picture_policy="full:pixels=33177600", scene=False, sees=True, point=True)
+    needs = NEEDS
     of_model = ("tool", "family", "coordinates")
     paper = "the tools of the models' vendors (docs/native-tools.md)"
 
@@ -207,37 +214,45 @@ class Native(AskingProtocol):
     def dialogue(self, view: Any) -> Dialogue:
         """Ask until the model acts. Raises ValueError unless exactly one picture is shown."""
         picture, offer = self._offer(view)
+        page = self.page_of(view)
         conversation = Conversation(self.opening(view, picture), tools=offer.tools)
 
         def to_page(point: Point) -> Point | None:
             return on_page(point, offer.convention, picture)
 
-        flags: set[str] = set()
-        pointer: Point | None = None
-        for number, place in enumerate(self.places):
-            limit = limit_of(self.max_tokens, number)
-            reply = yield Ask(conversation, place, max_tokens=limit)
-            assert isinstance(reply, Reply)
-            calls = _calls_of(reply)
-            said = acts_of([Call(one.name, one.arguments) for one in calls], offer.read)
+        def heard(reply: Reply, pointer: Point | None) -> tuple[list[Act], Turn]:
+            calls = [Call(one.name, one.arguments) for one in _calls_of(reply)]
+            said = acts_of(calls, offer.read)
             if offer.convention == "unit":
                 said = [replace(act, flags=act.flags - {"fraction"}) for act in said]
-            turn = turn_of(
-                said,
-                self.looks,
-                to_page,
-                pointer,
-                script=self._is_script(view),
-            )
+            script = self._is_script(view)
+            return said, turn_of(said, self.looks, to_page, pointer, script=script, page=page)
+
+        flags: set[str] = set()
+        pointer: Point | None = None
+        for number in range(self.turns + 1):
+            limit = limit_of(self.max_tokens, number)
+            reply = yield Ask(conversation, self.places[number], max_tokens=limit)
+            assert isinstance(reply, Reply)
+            calls = _calls_of(reply)
+            said, turn = heard(reply, pointer)
             pointer = turn.pointer
-            if turn.acts and reply.finish.value in ("stop", "length"):
-                cut = {"cut"} if reply.finish.value == "length" else set[str]()
-                return flagged(self.read(turn, view), flags | cut)
-            if not calls or reply.finish.value != "stop":
+            finish = reply.finish.value
+            if not calls or finish not in ("stop", "length" if turn.acts else "stop"):
                 return flagged(self.unread(reply, view), flags)
+            if turn.acts:
+                if finish == "length":
+                    flags.add("cut")
+                elif self.reads_on(turn, page):
+                    results = answered(offer, calls, said, picture, to_page, page)
+                    asked = conversation.then(reply, results)
+                    reply = yield Ask(asked, PAIR, max_tokens=limit)
+                    assert isinstance(reply, Reply)
+                    turn.then = heard(reply, pointer)[1].acts
+                return flagged(self.read(turn, view, page), flags)
             flags |= {"safety_check"} & {flag for act in said for flag in act.flags}
             if number < self.turns:
-                results = answered(offer, calls, said, picture, to_page)
+                results = answered(offer, calls, said, picture, to_page, page)
                 if any(isinstance(one, Result) and one.is_error for one in results.parts):
                     flags.add("answered_error")
                 conversation = conversation.then(reply, results)
@@ -246,7 +261,7 @@ class Native(AskingProtocol):
     def write(self, view: Any, said: Prediction) -> Mapping[str, str]:
         """Return the calls of a prediction as JSON; empty for what the tool cannot say."""
         picture, offer = self._offer(view)
-        action = said.action
+        page, action = self.page_of(view), said.action
         if action is None:
             return {self.places[0]: "NONE" if said.status is Status.NONE else ""}
 
@@ -254,8 +269,14 @@ class Native(AskingProtocol):
             x, y = numbers_of(point, offer.convention, picture)
             return x, y
 
-        offered = [tool.name for tool in offer.tools if isinstance(tool, Tool)]
-        calls = spelled(action, offer.spell, numbers, self._size(view, picture), offered)
+        beside = [tool.name for tool in offer.tools if isinstance(tool, Tool)]
+        ref = page.ref_of(action.element) if page and offer.refs else ""
+        if action.element is not None and not ref:
+            action = replace(action, element=None, point=self.middle_of(action.element, view))
+        size = (
+            view.content.size if isinstance(view, ScreenView) else (picture.width, picture.height)
+        )
+        calls = spelled(action, offer.write, numbers, size, beside, ref)
         if calls is None:
             return {self.places[0]: ""}
         listed = [{"name": call.name, "arguments": call.arguments} for call in calls]
@@ -270,39 +291,61 @@ class Native(AskingProtocol):
     def opening(self, view: Any, picture: Picture) -> tuple[Message, ...]:
         """Return the messages about a unit."""
 
+    def page_of(self, view: Any) -> Elements | None:
+        """Return the elements of the page that is shown, None where none are known."""
+        return None
+
+    def middle_of(self, element: str, view: Any) -> Point | None:
+        """Return the middle of an element, None for one that cannot be seen."""
+        return None
+
+    def reads_on(self, turn: Turn, page: Elements | None) -> bool:
+        """Return whether the reply behind this one belongs to it."""
+        return False
+
     @abstractmethod
-    def read(self, turn: Turn, view: Any) -> Prediction:
+    def read(self, turn: Turn, view: Any, page: Elements | None) -> Prediction:
         """Return the prediction of a reply that acts."""
 
     @abstractmethod
     def unread(self, reply: Reply, view: Any) -> Prediction:
         """Return the prediction of a reply without calls."""
 
+    def offers(self, view: Any) -> tuple[Device, tuple[str, ...]]:
+        """Return the device that is shown, and the actions beyond clicks that are answers."""
+        return "computer", ()
+
     def _offer(self, view: Any) -> tuple[Picture, Offer]:
-        picture = one_picture(view.pictures, f"unit {view.unit_id}")
+        picture = one_picture(view.pictures, "the unit")
         size = picture.width, picture.height
-        task = view.content if isinstance(view.content, Task) else None
+        device, has = self.offers(view)
         if self.vendors is not None:
             extras = self.extras == "offered"
-            return picture, self.vendors.offer(task, zoom=self.zoom == "on", extras=extras)
-        device: Device = task.device if task else "computer"
-        has = ("click", *task.has) if task else ()
+            return picture, self.vendors.offer(device, has, zoom=self.zoom == "on", extras=extras)
         return picture, offered(self.family, device, has, self.convention, size)
 
     def _is_script(self, view: Any) -> bool:
-        return isinstance(view.content, Task) and view.content.script
+        return isinstance(view, ScreenView) and view.content.script
 
-    def _size(self, view: Any, picture: Picture) -> tuple[int, int]:
-        task = view.content
-        return task.size if isinstance(task, Task) else (picture.width, picture.height)
+    def task(self, goal: str, before: Sequence[str], step: str = "") -> str:
+        """Return the question about a task: the goal, a sentence about this step, lines of what was
+        done before."""
+        texts = self.texts
+        lines = [f"{number}. {line}" for number, line in enumerate(before, 1)]
+        return texts.fill(
+            "task",
+            goal=goal,
+            step=f"{texts.fill('step', instruction=step)}\n\n" if step else "",
+            history=texts.fill("history", actions="\n".join(lines)) if lines else "",
+        )
 
     def _asked(
-        self, key: str, device: Device, question: str, picture: Picture
+        self, key: str, device: Device, question: str, picture: Picture, fill: str = ""
     ) -> tuple[Message, ...]:
         texts = self.texts
         can_look = self.turns and self.vendors is not None
         looks = texts.fill("looks", turns=self.turns) if can_look else texts["at_once"]
-        opening = texts.fill(key, device=DEVICES[device], looks=looks).strip()
+        opening = texts.fill(key, device=DEVICES[device], looks=looks, fill=fill).strip()
         return system(opening), illustrated((picture,), question.strip(), order=self.order)
 
 

@@ -124,9 +124,10 @@ PROTOCOLS.add(
 PROTOCOLS.add(
     "native",
     "harness.native.kinds:NativePlace",
-    "a model acts through tools instead of words: points on pictures, the next action on screens",
+    "a model acts through tools instead of words: on pictures, screens and web pages",
 )
 PROTOCOLS.add("native", "harness.native.kinds:NativeScreen", "the same on screens")
+PROTOCOLS.add("native", "harness.native.kinds:NativeStep", "the same on recorded web pages")
 
 SHARED = {
     "history": "Earlier steps shown: all, none or K actions; more with +thoughts, +pictures:K or "

@@ -14,6 +14,7 @@ class ResultRecord(NamedTuple):
     call_id: str
     parts: tuple[str | Picture, ...]
     is_error: bool
+    state: Any = None
 
 
 PartRecord = str | Picture | ResultRecord
@@ -45,5 +46,5 @@ class MessageRecord:
 def _part(part: Part) -> PartRecord:
     if isinstance(part, Result):
         shown = (one.text if isinstance(one, Text) else one for one in part.parts)
-        return ResultRecord(part.call_id, tuple(shown), part.is_error)
+        return ResultRecord(part.call_id, tuple(shown), part.is_error, part.state)
     return part.text if isinstance(part, Text) else part

@@ -267,7 +267,7 @@ def _changed(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     changed = dict(changes)
     rules = {
         "benchmark": benchmark_of(settings).options.scoring,
-        "protocol": ("first_of_many", "value_style"),
+        "protocol": ("first_of_many", "value_style", "acts"),
     }
     for owner, known in rules.items():
         name = f"{owner}_option"

@@ -7,7 +7,8 @@ they are read, and pixels of the original afterwards.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from parsers.screen import Point
@@ -22,9 +23,12 @@ Word = Literal[
     "scroll",
     "type",
     "keys",
+    "set",
+    "choose",
     "wait",
     "app",
     "device",
+    "goto",
     "end",
     "answer",
     "other",
@@ -47,14 +51,17 @@ class Act:
 
     press: `text` is left, right, middle, double, triple or back. hover: the pointer moves. down,
     up: the left button. long: a long press. drag: from `at` to `to`. scroll: `text` is where the
-    view goes. type: `text`, then Enter if `submit`. keys: `text` is one chord (`ctrl+s`). wait: for
-    so many `seconds`. app: opens the app `text`. device: `text` is back, home or recents. end:
-    `text` is success or failure. answer: `text`. other: what no kind of unit has a word for. look:
-    `text` is what is looked at. bad: the call cannot be read, and `text` says why. unknown: there
-    is no such call; `text` says so.
+    view goes. type: `text`, then Enter if `submit`. keys: `text` is one chord (`ctrl+s`). set: an
+    element gets the value `text`. choose: the option `text` of the list at a place. wait: for so
+    many `seconds`. app: opens the app `text`. device: `text` is back, home or recents. goto: the
+    address `text`. end: `text` is success or failure. answer: `text`. other: what no kind of unit
+    has a word for. look: `text` is what is looked at, and `asked` says more. bad: the call cannot
+    be read, and `text` says why. unknown: there is no such call; `text` says so.
 
     at: None takes the place of the pointer.
-    outside: whether a place lies outside of the picture; it then still has the model's numbers.
+    ref: name of the element that it is done to, from a look at the page; "" for none.
+    outside: whether a place lies outside of the picture, and still has the model's numbers, or a
+        name is no element's.
     call: number of the call in its reply, from 0.
     """
 
@@ -67,3 +74,5 @@ class Act:
     flags: frozenset[str] = frozenset()
     outside: bool = False
     call: int = 0
+    ref: str = ""
+    asked: Mapping[str, Any] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """The acts of a reply as one prediction, for each kind of unit.
 
 Of several acts a rule says which counts: `first` the first alone, `turn` the first after those that
-belong together are folded: a press and the text that is typed there, and Enter behind it.
+belong together are folded: a press and the text that is typed there, and Enter behind it. `next`
+folds the reply behind it as well, where a press on a field was all.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import Literal
 
 from parsers.actions import Action, Value
 from parsers.native import Act, Word
+from parsers.native.page import Elements
 from parsers.records import Prediction, Status
 from parsers.reply_text import Nothing, open_reply, refuses
 from parsers.screen import OPPOSITE, Point, finger_way, several, told
 
-Rule = Literal["first", "turn"]
+Rule = Literal["first", "turn", "next"]
 KEPT = 50
 """Acts that are kept next to the one that counts."""
 LONG_S = 1.0
@@ -34,10 +36,12 @@ class Turn:
 
     acts: in the order of output; empty where the model only looks.
     pointer: where the pointer is after it; None if that is unknown.
+    then: acts of the reply behind it, where that was read for the text of a field.
     """
 
     acts: list[Act]
     pointer: Point | None
+    then: Sequence[Act] = ()
 
 
 def turn_of(
@@ -47,6 +51,7 @@ def turn_of(
     pointer: Point | None = None,
     *,
     script: bool = False,
+    page: Elements | None = None,
 ) -> Turn:
     """Return the acts of a reply: buttons that go down and up are presses, and a hover is part of
     the press behind it.
@@ -56,13 +61,16 @@ def turn_of(
         to_page: converts the model's numbers; None outside of the picture.
         pointer: where it is before the reply.
         script: whether all acts of a reply count, so that a hover elsewhere stays one.
+        page: the elements that the model may name.
     """
-    acts, pointer = _without_buttons([_on_page(act, to_page) for act in said], pointer)
+    acts, pointer = _without_buttons([_on_page(act, to_page, page) for act in said], pointer)
     acts = [act for act in acts if act.word not in looks and act.word not in ("look", "unknown")]
     return Turn(_without_hovers(acts, script), pointer)
 
 
-def _on_page(act: Act, to_page: Callable[[Point], Point | None]) -> Act:
+def _on_page(act: Act, to_page: Callable[[Point], Point | None], page: Elements | None) -> Act:
+    if act.ref and (page is None or page.place_of(act.ref) is None):
+        return replace(act, outside=True)
     at, to = (one and to_page(one) for one in (act.at, act.to))
     if (act.at and not at) or (act.to and not to):
         return replace(act, outside=True)
@@ -94,7 +102,7 @@ def _without_buttons(said: Sequence[Act], pointer: Point | None) -> tuple[list[A
             acts.append(replace(down, word=word, to=to, text=text))
             down, pointer = None, end
             continue
-        if act.word in ("press", "drag") and act.at is None and not act.outside:
+        if act.word in ("press", "drag") and not (act.at or act.ref or act.outside):
             act = replace(act, at=pointer)
         if not act.outside and (last := act.to or act.at) is not None and act.word != "scroll":
             pointer = last
@@ -113,7 +121,8 @@ def _without_hovers(acts: Sequence[Act], script: bool) -> list[Act]:
             elsewhere = [one for one in waiting if script and one.at != act.at]
             kept += elsewhere
             if len(elsewhere) < len(waiting):
-                outside = act.outside or (act.at is None and waiting[-1].outside)
+                nowhere = act.at is None and not act.ref
+                outside = act.outside or (nowhere and waiting[-1].outside)
                 act = replace(act, flags=act.flags | {"hovered"}, outside=outside)
             waiting = []
         kept.append(act)
@@ -140,8 +149,8 @@ def folded(acts: Sequence[Act]) -> list[Act]:
         if last is None:
             done.append(act)
         elif act.word == "type" and act.at is None and last.word == "press":
-            both = replace(act, at=last.at, outside=last.outside, flags=act.flags | last.flags)
-            done[-1] = both
+            flags = act.flags | last.flags
+            done[-1] = replace(act, at=last.at, ref=last.ref, outside=last.outside, flags=flags)
         elif act.word == "keys" and act.text == "enter" and last.word == "type":
             done[-1] = replace(last, submit=True)
         elif _selects(act) and last.word == "keys" and _selects(last) and len(done) > 1:
@@ -184,11 +193,11 @@ def as_place(turn: Turn) -> Prediction:
     act = replace(act, flags=act.flags - {"default_enter"})
     more = ("more_acts",) if rest else ()
     if act.word == "end" and act.text == "failure":
-        return _read(act, Status.NONE, None, more)
+        return read_act(act, Status.NONE, None, more)
     is_place = act.word in ("press", "hover", "long") or (act.word == "type" and act.at)
     flags = (*more, "mapped_operation") if act.word == "hover" else more
     action = Action("click") if is_place else None
-    return _read(act, Status.ANSWERED, action, flags)
+    return read_act(act, Status.ANSWERED, action, flags)
 
 
 def as_screen_step(turn: Turn, rule: Rule, *, phone: bool, script: bool) -> Prediction:
@@ -208,9 +217,14 @@ def as_screen_step(turn: Turn, rule: Rule, *, phone: bool, script: bool) -> Pred
     words = [
         told(action) if action else act.word for action, act in zip(further, acts[1:], strict=False)
     ]
-    parsed: dict[str, Value] = {"more_acts": len(acts) - 1, "acts": " → ".join(words)}
-    flags = {*first.flags, "more_acts"}
-    return replace(first, flags=tuple(sorted(flags)), parsed={**first.parsed, **parsed})
+    return with_more(first, len(acts) - 1, words)
+
+
+def with_more(read: Prediction, count: int, words: Sequence[str]) -> Prediction:
+    """Return a prediction with the further acts of its reply, as many of them as are kept."""
+    parsed: dict[str, Value] = {"more_acts": count, "acts": " → ".join(words[:KEPT])}
+    flags = tuple(sorted({*read.flags, "more_acts"}))
+    return replace(read, flags=flags, parsed={**read.parsed, **parsed})
 
 
 _PRESSES = {
@@ -249,15 +263,15 @@ def _screen_step(act: Act, phone: bool) -> Prediction:
     elif act.word == "answer":
         action = Action("answer", arguments={"text": act.text})
     elif act.word == "device" or (act.word == "press" and act.text == "back"):
-        return _read(act, Status.ANSWERED, Action(act.text), placed=False)
+        return read_act(act, Status.ANSWERED, Action(act.text), placed=False)
     elif act.word == "end":
         action = Action("complete" if act.text == "success" else "impossible")
     elif act.word == "wait":
         action = Action("wait")
-    return _read(act, Status.ANSWERED, action, flags)
+    return read_act(act, Status.ANSWERED, action, flags)
 
 
-def _read(
+def read_act(
     act: Act,
     status: Status,
     action: Action | None,

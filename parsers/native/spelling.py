@@ -1,287 +1,344 @@
-"""Predictions as the calls that mean them, which are read back."""
+"""Predictions as the calls that mean them, which are read back.
+
+An action becomes acts in neutral words (`meant`), and each tool has a function that writes an act
+as calls, [] for what it has no word for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from parsers.actions import Action
-from parsers.native import Call
+from parsers.native import Act, Call, Word
 from parsers.screen import Point, gesture, parts, text_of
 
 SWIPE = 0.4
 """How far a scroll goes, as a share of the side."""
+NOTCHES = 5
+"""How far it goes where a tool counts notches."""
 _WAYS: Mapping[str, tuple[int, int]] = {
     "up": (0, -1),
     "down": (0, 1),
     "left": (-1, 0),
     "right": (1, 0),
 }
-Numbers = Callable[[Point], tuple[float, float]]
+Size = tuple[int, int]
+Numbers = Callable[[Point], Point]
 """Converts pixels of the original to the model's numbers, rounded as models write them."""
-Spell = Callable[[Action, Numbers, tuple[int, int]], list[Call] | None]
+Write = Callable[[Act, Size], list[Call]]
+"""Writes an act, its places in the model's numbers, on a picture of that size."""
 
 
 def spelled(
     action: Action,
-    spell: Spell | None,
+    write: Write | None,
     numbers: Numbers,
-    size: tuple[int, int],
+    size: Size,
     offered: Collection[str],
+    ref: str = "",
 ) -> list[Call] | None:
     """Return the calls of an action, or of several done one after the other; None if nothing that
     is offered has words for one of them.
 
-    spell: writes calls of the tool, None for what it has no word for. None: there is no tool.
+    write: writes calls of the tool. None: there is no tool.
     offered: names of the functions of our own that stand beside it.
+    ref: the element that the action is done to, where the tool has references.
     """
     calls: list[Call] = []
-    for one in parts(action):
-        found = spell(one, numbers, size) if spell else None
-        if found is None:
-            found = functions(one, numbers, size)
-            if found is None or any(call.name not in offered for call in found):
-                return None
-        calls += found
-    return calls
-
-
-def swipe(action: Action, size: tuple[int, int]) -> tuple[Point, Point]:
-    """Return where the finger goes down and up to scroll: as recorded, else through the middle."""
-    if (moved := gesture(action)) is not None:
-        return moved
-    across, down = _WAYS[str(action.arguments.get("direction", "down"))]
-    middle = size[0] / 2, size[1] / 2
-    half = across * SWIPE / 2 * size[0], down * SWIPE / 2 * size[1]
-    return (middle[0] + half[0], middle[1] + half[1]), (middle[0] - half[0], middle[1] - half[1])
-
-
-def qwen_computer(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
-    """Write an action as calls of Qwen's `computer_use`."""
-
-    def call(name: str, **fields: Any) -> Call:
-        return Call("computer_use", {"action": name, **fields})
-
-    at, text = action.point, text_of(action)
-    presses = {
-        "click": "left_click",
-        "double_click": "double_click",
-        "right_click": "right_click",
-        "hover": "mouse_move",
-    }
-    if action.name in presses and at is not None:
-        return [call(presses[action.name], coordinate=list(numbers(at)))]
-    if action.name == "drag" and (moved := gesture(action)) is not None:
-        start, end = (list(numbers(one)) for one in moved)
-        return [call("mouse_move", coordinate=start), call("left_click_drag", coordinate=end)]
-    if action.name == "scroll":
-        across, down = _WAYS[str(action.arguments.get("direction", "down"))]
-        if across:
-            return [call("hscroll", pixels=across * round(SWIPE * size[0]))]
-        return [call("scroll", pixels=-down * round(SWIPE * size[1]))]
-    if action.name == "type":
-        first = [] if at is None else [call("left_click", coordinate=list(numbers(at)))]
-        enter = [call("key", keys=["enter"])] if action.arguments.get("submit") else []
-        return [*first, call("type", text=text or ""), *enter]
-    if action.name in ("key", "hotkey") and text:
-        return [call("key", keys=text.split("+") if action.name == "hotkey" else [text])]
-    if action.name == "enter":
-        return [call("key", keys=["enter"])]
-    return _ended(action, call)
-
-
-def qwen_mobile(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
-    """Write an action as calls of Qwen's `mobile_use`."""
-
-    def call(name: str, **fields: Any) -> Call:
-        return Call("mobile_use", {"action": name, **fields})
-
-    at, text = action.point, text_of(action)
-    if action.name in ("click", "long_press") and at is not None:
-        return [call(action.name, coordinate=list(numbers(at)))]
-    if action.name == "scroll":
-        start, end = (list(numbers(one)) for one in swipe(action, size))
-        return [call("swipe", coordinate=start, coordinate2=end)]
-    if action.name == "type":
-        enter = [call("system_button", button="Enter")] if action.arguments.get("submit") else []
-        return [call("type", text=text or ""), *enter]
-    if action.name == "open_app" and text is not None:
-        return [call("open", text=text)]
-    buttons = {"back": "Back", "home": "Home", "recents": "Menu", "enter": "Enter"}
-    if action.name in buttons:
-        return [call("system_button", button=buttons[action.name])]
-    if action.name == "key" and text:
-        return [call("key", text=text)]
-    return _ended(action, call)
-
-
-def _ended(action: Action, call: Callable[..., Call]) -> list[Call] | None:
-    if action.name == "wait":
-        return [call("wait", time=1)]
-    if action.name in ("complete", "impossible"):
-        return [call("terminate", status="success" if action.name == "complete" else "failure")]
-    if action.name == "answer":
-        return [call("answer", text=text_of(action) or "")]
-    return None
-
-
-def functions(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
-    """Write an action as calls of functions of our own."""
-    at, text, moved = action.point, text_of(action), gesture(action)
-    where = dict(zip("xy", numbers(at), strict=True)) if at is not None else {}
-    placed = {
-        **{name: name for name in ("click", "double_click", "right_click", "long_press")},
-        "hover": "move",
-    }
-    if action.name in placed:
-        return [Call(placed[action.name], where)] if where else None
-    if action.name == "drag":
-        if moved is None:
+    for act in (act for one in parts(action) for act in meant(one, size, write in _SWIPING)):
+        at, to = (point and numbers(point) for point in (act.at, act.to))
+        found = _written(replace(act, at=at, to=to, ref=ref), write, size, offered)
+        if not found:
             return None
-        return [
-            Call("drag", {**where, **dict(zip(("to_x", "to_y"), numbers(moved[1]), strict=True))})
-        ]
-    if action.name == "scroll":
-        middle = dict(zip("xy", numbers((size[0] / 2, size[1] / 2)), strict=True))
-        return [Call("scroll", {**middle, "direction": action.arguments.get("direction", "down")})]
-    if action.name == "type":
-        enter = [Call("press_keys", {"keys": ["enter"]})] if action.arguments.get("submit") else []
-        return [
-            *([Call("click", where)] if where else []),
-            Call("type", {"text": text or ""}),
-            *enter,
-        ]
-    if action.name == "enter" or (action.name in ("key", "hotkey") and text):
-        return [Call("press_keys", {"keys": (text or "enter").split("+")})]
-    if action.name == "open_app":
-        return [Call("open_app", {"name": text or ""})]
-    if action.name in ("back", "home", "recents"):
-        return [Call(f"press_{action.name}", {})]
-    if action.name == "wait":
-        return [Call("wait", {})]
-    if action.name == "answer":
-        return [Call("answer", {"text": text or ""})]
-    if action.name in ("complete", "impossible"):
-        return [Call("finish", {"status": "success" if action.name == "complete" else "failure"})]
-    return None
+        if calls and calls[-1].name == found[0].name == "computer":
+            calls[-1].arguments["actions"] += found[0].arguments["actions"]
+        else:
+            calls += found
+    return calls or None
 
 
-NOTCHES = 5
-"""How far a scroll goes where a tool counts notches."""
+def _written(act: Act, write: Write | None, size: Size, offered: Collection[str]) -> list[Call]:
+    found = write(act, size) if write else []
+    return found or [one for one in functions(act, size) if one.name in offered]
 
 
-def computer(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
-    """Write an action as a call of the tool `computer`, or of a function beside it."""
-
-    def place(point: Point) -> dict[str, float]:
-        return dict(zip("xy", numbers(point), strict=True))
-
-    at, text, moved = action.point, text_of(action), gesture(action)
-    done: list[dict[str, Any]] = []
-    if action.name in ("click", "right_click") and at is not None:
-        button = "left" if action.name == "click" else "right"
-        done = [{"type": "click", "button": button, **place(at)}]
-    elif action.name == "double_click" and at is not None:
-        done = [{"type": "double_click", **place(at), "keys": None}]
-    elif action.name == "hover" and at is not None:
-        done = [{"type": "move", **place(at)}]
-    elif action.name == "drag" and moved is not None:
-        done = [{"type": "drag", "path": [place(moved[0]), place(moved[1])]}]
-    elif action.name == "scroll":
-        across, down = _WAYS[str(action.arguments.get("direction", "down"))]
-        sides = (across * round(SWIPE * size[0]), down * round(SWIPE * size[1]))
-        amounts = dict(zip(("scroll_x", "scroll_y"), sides, strict=True))
-        done = [{"type": "scroll", **place((size[0] / 2, size[1] / 2)), **amounts}]
-    elif action.name == "type":
-        first = [] if at is None else [{"type": "click", "button": "left", **place(at)}]
-        enter = [{"type": "keypress", "keys": ["ENTER"]}] if action.arguments.get("submit") else []
-        done = [*first, {"type": "type", "text": text or ""}, *enter]
-    elif action.name == "enter" or (action.name in ("key", "hotkey") and text):
-        done = [{"type": "keypress", "keys": (text or "enter").upper().split("+")}]
-    elif action.name == "wait":
-        done = [{"type": "wait"}]
-    return [Call("computer", {"actions": done})] if done else None
+_MEANT: Mapping[str, tuple[Word, str]] = {
+    "click": ("press", "left"),
+    "CLICK": ("press", "left"),
+    "double_click": ("press", "double"),
+    "right_click": ("press", "right"),
+    "hover": ("hover", ""),
+    "long_press": ("long", ""),
+    "enter": ("keys", "enter"),
+    "wait": ("wait", ""),
+    "complete": ("end", "success"),
+    "impossible": ("end", "failure"),
+    **{name: ("device", name) for name in ("back", "home", "recents")},
+}
+_TEXTS: Mapping[str, Word] = {
+    "key": "keys",
+    "hotkey": "keys",
+    "open_app": "app",
+    "answer": "answer",
+}
 
 
-def toolset(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
-    """Write an action as calls of the computer toolset, or of a function beside it."""
-
-    def call(name: str, **fields: Any) -> Call:
-        return Call(f"computer.{name}", fields)
-
-    at, text, moved = action.point, text_of(action), gesture(action)
-    presses = {"click": "left_click", "hover": "mouse_move"}
-    presses |= {name: name for name in ("double_click", "right_click")}
-    if action.name in presses and at is not None:
-        return [call(presses[action.name], coordinate=list(numbers(at)))]
-    if action.name == "drag" and moved is not None:
-        start, end = (list(numbers(one)) for one in moved)
-        return [call("left_click_drag", start_coordinate=start, coordinate=end)]
-    if action.name == "scroll":
-        way = action.arguments.get("direction", "down")
-        middle = list(numbers((size[0] / 2, size[1] / 2)))
-        return [call("scroll", scroll_direction=way, scroll_amount=NOTCHES, coordinate=middle)]
-    if action.name == "type":
-        first = [] if at is None else [call("left_click", coordinate=list(numbers(at)))]
-        enter = [call("key", text="Return")] if action.arguments.get("submit") else []
-        return [*first, call("type", text=text or ""), *enter]
-    if action.name == "enter" or (action.name in ("key", "hotkey") and text):
-        return [call("key", text=text or "Return")]
-    if action.name == "wait":
-        return [call("wait", duration=1)]
-    return None
-
-
-def gemini_browser(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
-    """Write an action as calls of Gemini's `computer_use` in a browser."""
-    at, text, moved = action.point, text_of(action), gesture(action)
-    where = dict(zip("xy", numbers(at), strict=True)) if at is not None else {}
-    if action.name in ("double_click", "right_click", "hover") and where:
-        return [Call("move" if action.name == "hover" else action.name, where)]
-    if action.name == "drag" and moved is not None:
-        return [_dragged(moved, numbers)]
-    if action.name == "scroll":
-        middle = dict(zip("xy", numbers((size[0] / 2, size[1] / 2)), strict=True))
-        way = str(action.arguments.get("direction", "down"))
-        pixels = round(SWIPE * size[0 if _WAYS[way][0] else 1])
-        return [Call("scroll", {**middle, "direction": way, "magnitude_in_pixels": pixels})]
-    if action.name == "hotkey" and text:
-        return [Call("hotkey", {"keys": text.split("+")})]
-    return _gemini(action, where)
+def meant(action: Action, size: Size, swipes: bool) -> list[Act]:
+    """Return the acts of one action, [] for what no tool says. `swipes`: fingers scroll."""
+    name, at, moved = action.name, action.point, gesture(action)
+    text = text_of(action) or str(action.arguments.get("value", ""))
+    if name in ("TYPE", "SELECT") and action.element is not None:
+        return [Act("set", text=text)]
+    if name in ("type", "TYPE"):
+        first = [] if at is None else [Act("press", at, text="left")]
+        enter = [Act("keys", text="enter")] if action.arguments.get("submit") else []
+        return [*first, Act("type", text=text), *enter]
+    if name == "SELECT":
+        return [Act("choose", at, text=text)]
+    if name == "drag" and moved is not None:
+        return [Act("drag", *moved)]
+    if name == "scroll":
+        middle, way = (size[0] / 2, size[1] / 2), str(action.arguments.get("direction", "down"))
+        if swipes:
+            return [Act("drag", *(moved or _swipe(middle, way, size)))]
+        return [Act("scroll", middle, text=way)]
+    if name in _TEXTS:
+        return [Act(_TEXTS[name], text=text)]
+    word, kind = _MEANT.get(name, ("other", ""))
+    nowhere = at is None and action.element is None
+    if word == "other" or (nowhere and word in ("press", "hover", "long")):
+        return []
+    return [Act(word, at, text=kind)]
 
 
-def gemini_mobile(action: Action, numbers: Numbers, size: tuple[int, int]) -> list[Call] | None:
-    """Write an action as calls of Gemini's `computer_use` on a phone, where a swipe scrolls."""
-    at = action.point
-    where = dict(zip("xy", numbers(at), strict=True)) if at is not None else {}
-    if action.name == "long_press" and where:
-        return [Call("long_press", where)]
-    if action.name == "scroll":
-        return [_dragged(swipe(action, size), numbers)]
-    if action.name == "open_app":
-        return [Call("open_app", {"app_name": text_of(action) or ""})]
-    return _gemini(action, where)
+def _swipe(middle: Point, way: str, size: Size) -> tuple[Point, Point]:
+    half = [turn * SWIPE / 2 * side for turn, side in zip(_WAYS[way], size, strict=True)]
+    start, end = ((middle[0] + s * half[0], middle[1] + s * half[1]) for s in (1, -1))
+    return start, end
 
 
-def _gemini(action: Action, where: Mapping[str, float]) -> list[Call] | None:
-    """Write what all devices have. `where` is the place of the action, {} without one."""
-    text = text_of(action)
-    if action.name == "click" and where:
-        return [Call("click", where)]
-    if action.name == "type":
-        enter = {"press_enter": True} if action.arguments.get("submit") else {}
-        first = [Call("click", where)] if where else []
-        return [*first, Call("type", {"text": text or "", **enter})]
-    if action.name == "enter" or (action.name == "key" and text):
-        return [Call("press_key", {"key": text or "enter"})]
-    if action.name in ("back", "wait"):
-        return [Call("go_back", {}) if action.name == "back" else Call("wait", {"seconds": 1})]
-    return None
+def _amounts(way: str, size: Size) -> tuple[int, int]:
+    """How many pixels the view goes to the right and down."""
+    across, down = _WAYS[way]
+    return across * round(SWIPE * size[0]), down * round(SWIPE * size[1])
 
 
-def _dragged(moved: tuple[Point, Point], numbers: Numbers) -> Call:
-    start, end = (
-        dict(zip((f"{name}_x", f"{name}_y"), numbers(point), strict=True))
-        for name, point in zip(("start", "end"), moved, strict=True)
-    )
-    return Call("drag_and_drop", {**start, **end})
+def _xy(at: Point | None, *names: str) -> dict[str, Any]:
+    return dict(zip(names or ("x", "y"), at, strict=True)) if at is not None else {}
+
+
+def _pair(at: Point | None) -> list[float] | None:
+    return None if at is None else list(at)
+
+
+def _keys(text: str) -> list[str]:
+    return text.split("+") if len(text) > 1 else [text]
+
+
+def _call(name: str | None, /, **fields: Any) -> list[Call]:
+    """One call; [] without a name, or without a place that it needs."""
+    return [] if name is None or None in fields.values() else [Call(name, fields)]
+
+
+def functions(act: Act, size: Size) -> list[Call]:
+    """Write an act as a call of a function of our own."""
+    where, presses = _xy(act.at), {"left": "click", "double": "double_click"}
+    match act.word:
+        case "press" if where:
+            return _call(presses.get(act.text, "right_click"), **where)
+        case "hover" | "long" if where:
+            return _call("move" if act.word == "hover" else "long_press", **where)
+        case "choose" if where:
+            return _call("choose_option", **where, option=act.text)
+        case "drag":
+            return _call("drag", **where, **_xy(act.to, "to_x", "to_y"))
+        case "scroll":
+            return _call("scroll", **where, direction=act.text)
+        case "keys":
+            return _call("press_keys", keys=_keys(act.text))
+        case "type" | "answer":
+            return _call(act.word, text=act.text)
+        case "app":
+            return _call("open_app", name=act.text)
+        case "device":
+            return _call(f"press_{act.text}")
+        case "end":
+            return _call("finish", status=act.text)
+        case "wait":
+            return _call("wait")
+    return []
+
+
+def qwen_computer(act: Act, size: Size) -> list[Call]:
+    """Write an act as calls of Qwen's `computer_use`."""
+
+    def call(action: str, **fields: Any) -> list[Call]:
+        return _call("computer_use", action=action, **fields)
+
+    match act.word:
+        case "press":
+            clicks = {"left": "left_click"}
+            return call(clicks.get(act.text, f"{act.text}_click"), coordinate=_pair(act.at))
+        case "hover":
+            return call("mouse_move", coordinate=_pair(act.at))
+        case "drag":
+            start, end = _pair(act.at), _pair(act.to)
+            return [
+                *call("mouse_move", coordinate=start),
+                *call("left_click_drag", coordinate=end),
+            ]
+        case "scroll":
+            across, down = _amounts(act.text, size)
+            return call("hscroll", pixels=across) if across else call("scroll", pixels=-down)
+        case "keys":
+            return call("key", keys=_keys(act.text))
+    return _qwen(act, call)
+
+
+def qwen_mobile(act: Act, size: Size) -> list[Call]:
+    """Write an act as calls of Qwen's `mobile_use`."""
+
+    def call(action: str, **fields: Any) -> list[Call]:
+        return _call("mobile_use", action=action, **fields)
+
+    buttons = {"back": "Back", "home": "Home", "recents": "Menu", "enter": "Enter"}
+    match act.word:
+        case "press" | "long" if act.text in ("left", ""):
+            return call("click" if act.text else "long_press", coordinate=_pair(act.at))
+        case "drag":
+            return call("swipe", coordinate=_pair(act.at), coordinate2=_pair(act.to))
+        case "app":
+            return call("open", text=act.text)
+        case "device" | "keys" if act.text in buttons:
+            return call("system_button", button=buttons[act.text])
+        case "keys" if len(_keys(act.text)) == 1:
+            return call("key", text=act.text)
+    return _qwen(act, call)
+
+
+def _qwen(act: Act, call: Callable[..., list[Call]]) -> list[Call]:
+    if act.word == "wait":
+        return call("wait", time=1)
+    if act.word == "end":
+        return call("terminate", status=act.text)
+    return call(act.word, text=act.text) if act.word in ("type", "answer") else []
+
+
+def computer(act: Act, size: Size) -> list[Call]:
+    """Write an act as a call of the tool `computer`."""
+
+    def call(kind: str, **fields: Any) -> list[Call]:
+        return [Call("computer", {"actions": [{"type": kind, **fields}]})]
+
+    match act.word:
+        case "press" if act.at and act.text == "double":
+            return call("double_click", **_xy(act.at), keys=None)
+        case "press" if act.at:
+            return call("click", button=act.text, **_xy(act.at))
+        case "hover":
+            return call("move", **_xy(act.at))
+        case "drag":
+            return call("drag", path=[_xy(act.at), _xy(act.to)])
+        case "scroll":
+            return call("scroll", **_xy(act.at), **_xy(_amounts(act.text, size), *_SCROLLED))
+        case "type":
+            return call("type", text=act.text)
+        case "keys":
+            return call("keypress", keys=_keys(act.text.upper()))
+        case "wait":
+            return call("wait")
+    return []
+
+
+_SCROLLED = "scroll_x", "scroll_y"
+
+
+def computer_toolset(act: Act, size: Size) -> list[Call]:
+    """Write an act as a call of the computer toolset."""
+    where = {"coordinate": _pair(act.at)}
+    if act.word == "hover":
+        return _call("computer.mouse_move", **where)
+    if act.word == "drag":
+        start, end = _pair(act.at), _pair(act.to)
+        return _call("computer.left_click_drag", start_coordinate=start, coordinate=end)
+    return _toolset("computer", act, where)
+
+
+def browser_toolset(act: Act, size: Size) -> list[Call]:
+    """Write an act as a call of the browser toolset, which has references beside places."""
+    target: Mapping[str, Any] | None = act.at and {"type": "coordinate", **_xy(act.at)}
+    if act.ref:
+        target = {"type": "ref", "ref": act.ref}
+    if act.word == "set":
+        return _call("browser.form_input", target=target, value=act.text)
+    if act.word == "hover":
+        return _call("browser.hover", target=target)
+    if act.word == "drag":
+        start, end = ({"type": "coordinate", **_xy(point)} for point in (act.at, act.to))
+        return [Call("browser.left_click_drag", {"from": start, "target": end})]
+    return _toolset("browser", act, {"target": target})
+
+
+def _toolset(name: str, act: Act, where: Mapping[str, Any]) -> list[Call]:
+    match act.word:
+        case "press":
+            return _call(f"{name}.{act.text}_click", **where)
+        case "scroll":
+            more = {"scroll_direction": act.text, "scroll_amount": NOTCHES}
+            return _call(f"{name}.scroll", **more, **where)
+        case "type":
+            return _call(f"{name}.type", text=act.text)
+        case "keys":
+            return _call(f"{name}.key", text="Return" if act.text == "enter" else act.text)
+        case "wait":
+            return _call(f"{name}.wait", duration=1)
+    return []
+
+
+def gemini_browser(act: Act, size: Size) -> list[Call]:
+    """Write an act as a call of Gemini's `computer_use` in a browser."""
+    match act.word:
+        case "press" if act.text != "left" and act.at:
+            return _call(f"{act.text}_click", **_xy(act.at))
+        case "hover":
+            return _call("move", **_xy(act.at))
+        case "scroll":
+            pixels = max(map(abs, _amounts(act.text, size)))
+            return _call("scroll", **_xy(act.at), direction=act.text, magnitude_in_pixels=pixels)
+        case "keys" if len(_keys(act.text)) > 1:
+            return _call("hotkey", keys=_keys(act.text))
+    return _gemini(act)
+
+
+def gemini_mobile(act: Act, size: Size) -> list[Call]:
+    """Write an act as a call of Gemini's `computer_use` on a phone, where a swipe scrolls."""
+    match act.word:
+        case "long":
+            return _call("long_press", **_xy(act.at))
+        case "app":
+            return _call("open_app", app_name=act.text)
+    return _gemini(act)
+
+
+def _gemini(act: Act) -> list[Call]:
+    """Write what all devices have."""
+    match act.word:
+        case "press" if act.text == "left" and act.at:
+            return _call("click", **_xy(act.at))
+        case "drag":
+            ends = _xy(act.at, "start_x", "start_y") | _xy(act.to, "end_x", "end_y")
+            return _call("drag_and_drop", **ends)
+        case "type":
+            return _call("type", text=act.text)
+        case "keys" if len(_keys(act.text)) == 1:
+            return _call("press_key", key=act.text)
+        case "device" if act.text == "back":
+            return _call("go_back")
+        case "wait":
+            return _call("wait", seconds=1)
+    return []
+
+
+_SWIPING: Sequence[Write | None] = (qwen_mobile, gemini_mobile)

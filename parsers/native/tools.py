@@ -54,10 +54,10 @@ def acts_of(calls: Sequence[Call], read: Callable[[Call], Iterator[Act]]) -> lis
 
 
 def qwen(call: Call) -> Iterator[Act]:
-    """Read a call of Qwen's `computer_use` or `mobile_use`."""
+    """Read a call of Qwen's `computer_use` or `mobile_use`, or of a function beside it."""
     known = _QWEN.get(call.name)
     if known is None:
-        yield unknown(call.name)
+        yield from functions(call)
         return
     action = call.arguments.get("action")
     if not isinstance(action, str):
@@ -228,6 +228,9 @@ _OWN: Mapping[str, Callable[[Fields], Act]] = {
     "type": texted("type", "text"),
     "press_keys": _keys,
     "wait": lambda fields: Act("wait", seconds=1.0),
+    "choose_option": lambda fields: replace(
+        at_place("choose", "x,y")(fields), text=text_of(fields, "option")
+    ),
     "open_app": texted("app", "name"),
     "press_back": lambda fields: Act("device", text="back"),
     "press_home": lambda fields: Act("device", text="home"),

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from parsers.actions import mended
-from parsers.native import Act, Call
+from parsers.native import Act, Call, Word
 from parsers.native.tools import (
     MODIFIERS,
     Fields,
@@ -86,9 +86,9 @@ def _computer_action(fields: Fields) -> Iterator[Act]:
 
 
 def toolset(call: Call) -> Iterator[Act]:
-    """Read a call of a member of the computer toolset, or of a function beside it."""
+    """Read a call of a member of a toolset, or of a function beside it."""
     name, _, member = call.name.partition(".")
-    if name != "computer" or not member:
+    if name not in _TOOLSETS or not member:
         yield from functions(call)
         return
     fields = call.arguments
@@ -96,24 +96,107 @@ def toolset(call: Call) -> Iterator[Act]:
         repeat, _ = number(fields.get("repeat", 1), "repeat")
         if not 1 <= repeat <= 100:
             raise Unreadable("repeat: expected 1 to 100")
-        act = Act("keys", text=mended(chord(text_of(fields, "text").split("+"))))
-        yield from [act] * int(repeat)
-        return
-    if member not in _TOOLSET:
-        yield failed(f"Error: unknown computer toolset member '{mended(member)[:80]}'")
-        return
-    act = _TOOLSET[member](fields)
-    is_held = act.word in ("press", "drag", "scroll") and fields.get("text")
-    yield replace(act, flags=act.flags | {"modifiers"}) if is_held else act
+        text = text_of(fields, "text")
+        chords = (chord(keys.split("+") if len(keys) > 1 else keys) for keys in text.split())
+        acts = [Act("keys", text=mended(keys)) for keys in chords] or [Act("keys")]
+        yield from acts * int(repeat)
+    elif member in _OFF:
+        yield failed(
+            f"The '{member}' action is not permitted by this application's permissions and cannot "
+            "be used in this session."
+        )
+    elif member not in _TOOLSETS[name]:
+        yield failed(f"Error: unknown {name} toolset member '{mended(member)[:80]}'")
+    else:
+        act = _TOOLSETS[name][member](fields)
+        held = fields.get("text" if name == "computer" else "modifiers")
+        is_held = act.word in ("press", "drag", "scroll") and held
+        yield replace(act, flags=act.flags | {"modifiers"}) if is_held else act
 
 
-def _zoom(fields: Fields) -> Act:
-    region = fields.get("region")
-    if isinstance(region, list) and len(region) == 4:
-        with suppress(Unreadable):
-            left, top, right, bottom = (number(one, "region")[0] for one in region)
-            return Act("look", (left, top), (right, bottom), text="zoom")
-    return failed("invalid input for computer member 'zoom': region: expected [x0, y0, x1, y1]")
+_OFF = ("file_upload", "read_console", "read_network", "javascript_exec")
+"""Members of the browser toolset that are never offered."""
+
+
+def _zoom(name: str) -> Callable[[Fields], Act]:
+    def read(fields: Fields) -> Act:
+        region = fields.get("region")
+        if isinstance(region, list) and len(region) == 4:
+            with suppress(Unreadable):
+                left, top, right, bottom = (number(one, "region")[0] for one in region)
+                return Act("look", (left, top), (right, bottom), text="zoom")
+        wrong = "region: expected [x0, y0, x1, y1]"
+        return failed(f"invalid input for {name} member 'zoom': {wrong}")
+
+    return read
+
+
+def _target(fields: Fields, key: str = "target", *, needed: bool = True) -> Act:
+    """An act at a target of the browser toolset: a place, or an element by its reference."""
+    target = fields.get(key)
+    if target is None and not needed:
+        return Act("other")
+    if isinstance(target, Mapping):
+        if target.get("type") == "ref":
+            return Act("other", ref=mended(text_of(target, "ref")))
+        if target.get("type") == "coordinate":
+            at, flags = place(target, "x,y")
+            return Act("other", at, flags=flags)
+    raise Unreadable(f"{key}: expected a coordinate or a ref")
+
+
+def _aimed(word: Word, text: str = "") -> Callable[[Fields], Act]:
+    return lambda fields: replace(_target(fields), word=word, text=text)
+
+
+def _dragged_from(fields: Fields) -> Act:
+    start, end = _target(fields, "from"), _target(fields)
+    return Act("drag", start.at, end.at, flags=start.flags | end.flags)
+
+
+def _scrolled(fields: Fields) -> Act:
+    act = towards("scroll_direction", "x,y")({**fields, "x": None, "y": None})
+    return replace(act, at=_target(fields, needed=False).at)
+
+
+def _filled(fields: Fields) -> Act:
+    """A value that an element gets; true and false switch it by a press."""
+    target, value = _target(fields), fields.get("value")
+    if isinstance(value, bool):
+        return replace(target, word="press", text="left")
+    text = f"{value:g}" if isinstance(value, (int, float)) else text_of(fields, "value")
+    return replace(target, word="set", text=mended(text))
+
+
+def _went(fields: Fields) -> Act:
+    url = text_of(fields, "url")
+    return Act("device", text="back") if url == "back" else Act("goto", text=mended(url))
+
+
+def _asked(text: str) -> Callable[[Fields], Act]:
+    """A look at the page. What cannot be read is answered as an error."""
+
+    def read(fields: Fields) -> Act:
+        for key, (kind, words) in _QUESTIONS.items():
+            value = fields.get(key)
+            wrong = not isinstance(value, kind) or isinstance(value, bool)
+            if (value is not None or (key, text) == ("query", "find")) and wrong:
+                return failed(f"invalid input for browser member '{text}': {key}: {words}")
+        if fields.get("filter") not in (None, "all", "interactive"):
+            words = "Input should be 'all' or 'interactive'"
+            return failed(f"invalid input for browser member '{text}': filter: {words}")
+        told = {key: fields[key] for key in _QUESTIONS if fields.get(key) is not None}
+        return Act("look", text=text, asked=told)
+
+    return read
+
+
+_QUESTIONS: Mapping[str, tuple[type, str]] = {
+    "filter": (str, "Input should be 'all' or 'interactive'"),
+    "depth": (int, "Input should be a valid integer"),
+    "ref": (str, "Input should be a valid string"),
+    "query": (str, "Input should be a valid string"),
+}
 
 
 def gemini(call: Call) -> Iterator[Act]:
@@ -169,7 +252,7 @@ _COMPUTER: Mapping[str, Callable[[Fields], Act]] = {
     "screenshot": looking("screenshot"),
     "wait": lambda fields: Act("wait", seconds=2.0),
 }
-_TOOLSET: Mapping[str, Callable[[Fields], Act]] = {
+_COMPUTER_MEMBERS: Mapping[str, Callable[[Fields], Act]] = {
     **{
         f"{kind}_click": press(kind, needed=False)
         for kind in ("left", "right", "middle", "double", "triple")
@@ -183,8 +266,29 @@ _TOOLSET: Mapping[str, Callable[[Fields], Act]] = {
     "wait": waiting("duration"),
     "cursor_position": looking("cursor"),
     "screenshot": looking("screenshot"),
-    "zoom": _zoom,
+    "zoom": _zoom("computer"),
 }
+_BROWSER_MEMBERS: Mapping[str, Callable[[Fields], Act]] = {
+    **{
+        f"{kind}_click": _aimed("press", kind)
+        for kind in ("left", "right", "middle", "double", "triple")
+    },
+    **dict.fromkeys(("hover", "mouse_move"), _aimed("hover")),
+    "left_mouse_down": _aimed("down"),
+    "left_mouse_up": _aimed("up"),
+    "left_click_drag": _dragged_from,
+    "scroll": _scrolled,
+    "type": texted("type", "text"),
+    "wait": waiting("duration"),
+    "form_input": _filled,
+    "navigate": _went,
+    **dict.fromkeys(("new_tab", "switch_tab", "close_tab"), lambda fields: Act("other")),
+    **{name: _asked(name) for name in ("read_page", "find", "get_page_text")},
+    "scroll_to": lambda fields: Act("look", text="scroll_to", ref=_target(fields).ref),
+    **{name: looking(name) for name in ("screenshot", "list_tabs")},
+    "zoom": _zoom("browser"),
+}
+_TOOLSETS = {"computer": _COMPUTER_MEMBERS, "browser": _BROWSER_MEMBERS}
 _DRAG_TO = drag("x,y", "destination_x,destination_y")
 _GEMINI: Mapping[str, Callable[[Fields], Act]] = {
     "click": press("left", "x,y"),

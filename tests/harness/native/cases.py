@@ -14,13 +14,16 @@ from typing import Any
 import pytest
 
 from adapters import Adapter, EncodedPicture, Generation, Picture, PixelPicture, Reply, Request
+from harness.benchmarks.step.scene import PageScene
 from harness.dialogue import Ask
 from harness.native.protocol import Native
+from harness.page import Page
 from harness.pictures import PicturePolicy, Recipe, Screenshot, plan
 from harness.protocols import open_protocol
-from harness.views import PlaceView, ScreenView
+from harness.records import Step
+from harness.views import PlaceView, ScreenView, StepView
 from parsers.actions import Action
-from parsers.records import Prediction
+from parsers.records import Box, Choice, Description, Prediction, StepInfo
 from parsers.screen import BEYOND, Device, Past, Task, parts
 from tests.adapters.support import adapter_for as _adapter_for
 from tests.servers import Answer, Provider, WireServer
@@ -59,7 +62,7 @@ def cases(kind: str, tools: Sequence[str]) -> list[Any]:
         lambda case: (
             case["provider"] in WIRES
             and case["tool"] in tools
-            and case["unit"].startswith(("g-", "s-"))
+            and case["unit"].startswith(("g-", "s-", "w-"))
         ),
     )
 
@@ -109,9 +112,41 @@ def picture_of(case: Case) -> Picture:
     return picture
 
 
-def view_of(case: Case) -> PlaceView | ScreenView:
+def step_of(unit: Any, picture: Picture) -> StepView:
+    """A recorded page with its elements."""
+    folder = _folder()
+    assert folder is not None
+    page = json.loads((folder / "units.json").read_text("utf-8"))["pages"][unit["page"]]
+    choices = tuple(
+        Choice(
+            "",
+            one["node"],
+            one["tag"],
+            "",
+            Box(*one["box"]) if one["box"] else None,
+            description=Description(one["role"], one.get("type", ""), (one["name"],)),
+        )
+        for one in page
+    )
+    html = ""
+    for one in page:
+        html += f'<{one["tag"]} backend_node_id="{one["node"]}">'
+        html += "" if one["tag"] == "select" else f"</{one['tag']}>"
+        html += "</select>" if one["name"] == "Large" else ""
+    scene = PageScene(
+        Page.parse(f"<html>{html}</html>"), choices, PicturePolicy(), None, None, None
+    )
+    info = StepInfo("t", "u", 0, 1, "mind2web", "test", "", "", "", unit["task"])
+    size = tuple(unit["size"])
+    step = Step("u", info, tuple(unit["before"]), (picture,), scene=scene, page_size=size)
+    return StepView(step, choices)
+
+
+def view_of(case: Case) -> PlaceView | ScreenView | StepView:
     """What is shown of a case's unit."""
     unit = _units()[case["unit"]]
+    if unit["kind"] == "web":
+        return step_of(unit, picture_of(case))
     if unit["kind"] == "grounding":
         return PlaceView("u", unit["instruction"], (picture_of(case),))
     has = [name for name in BEYOND if unit["device"] == "phone"]
@@ -130,7 +165,7 @@ def view_of(case: Case) -> PlaceView | ScreenView:
 
 def protocol_of(case: Case, adapter: Adapter, **options: Any) -> Native:
     """The protocol with the options of a case."""
-    named = ("turns", "zoom", "coordinates", "refusals")
+    named = ("turns", "zoom", "coordinates", "refusals", "pairs")
     given = {name: case[name] for name in named if name in case}
     given |= {name: value for name, value in case.get("settings", {}).items() if name in named}
     protocol = open_protocol(
@@ -184,7 +219,11 @@ def compare(found: Prediction, expected: Case) -> None:
     """Assert that a prediction is the expected one."""
     assert str(found.status) == expected["status"]
     assert list(found.flags) == sorted(expected["flags"])
-    wanted = expected["action"]
+    compare_action(found, expected["action"])
+
+
+def compare_action(found: Prediction, wanted: Any) -> None:
+    """Assert that the action of a prediction is the expected one."""
     if wanted is None:
         assert found.action is None
         return
@@ -193,6 +232,7 @@ def compare(found: Prediction, expected: Case) -> None:
     actions = parts(found.action)
     assert [one.name for one in actions] == [one["name"] for one in listed]
     for action, one in zip(actions, listed, strict=True):
+        assert action.element == one.get("element")
         if one.get("point") is None:
             assert action.point is None
         else:

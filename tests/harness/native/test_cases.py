@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.harness.native.cases import (
     asked,
     cases,
     compare,
+    compare_action,
     is_absent,
     matches,
     of_wires,
@@ -30,7 +32,10 @@ from tests.harness.native.cases import (
 )
 from tests.servers import Answer, WireServer, gemini, messages, responses
 
-TOOLS = ("functions", "computer", "computer-toolset", "gemini-browser", "gemini-mobile")
+TOOLS = (
+    *("functions", "computer", "computer-toolset", "browser-toolset"),
+    *("gemini-browser", "gemini-mobile"),
+)
 ANSWERED: dict[str, Any] = {
     "chat": {"id": "c", "choices": [{"message": {"content": "no"}, "finish_reason": "stop"}]},
     "openai": {
@@ -60,12 +65,25 @@ def _as_openai(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) 
         monkeypatch.setattr("adapters.openai.HOSTS", ("127.0.0.1",))
 
 
+def by_rule(case: Case, replies: Sequence[Any]) -> None:
+    """Assert what the same replies come to under each rule."""
+    for rule, action in case["expect"].get("by_rule", {}).items():
+        if not case["unit"].startswith("w-"):
+            continue
+        with WireServer(replying(replies)) as server:
+            adapter = adapter_for(case, server)
+            found = asked(case, adapter, protocol_of(case, adapter, acts=rule))
+        compare_action(found, action)
+
+
 @pytest.mark.parametrize("case", cases("reply", TOOLS))
 def test_a_reply_is_one_prediction(case: Case) -> None:
+    case = {"pairs": "turn", **case} if case and case["unit"].startswith("w-") else case
     with WireServer(replying([case["reply"]])) as server:
         adapter = adapter_for(case, server)
         found = asked(case, adapter, protocol_of(case, adapter))
     compare(found, case["expect"])
+    by_rule(case, [case["reply"]])
 
 
 @pytest.mark.parametrize("case", cases("transcript", TOOLS))
@@ -74,6 +92,7 @@ def test_looks_are_answered_from_the_picture(case: Case) -> None:
         adapter = adapter_for(case, server)
         found = asked(case, adapter, protocol_of(case, adapter))
     compare(found, case["expect"])
+    by_rule(case, case["replies"])
     assert len(server.asks) == case["expect"]["calls"]
     where = MESSAGES[case["provider"]]
     first = server.asks[0].body[where][0]
@@ -122,7 +141,7 @@ def test_a_prediction_is_written_as_the_calls_that_mean_it(case: Case) -> None:
         protocol = protocol_of(case, adapter_for(case, server))
     said = case["prediction"]["action"]
     point = said.get("point")
-    action = Action(said["name"], None, point and tuple(point), said["arguments"])
+    action = Action(said["name"], said.get("element"), point and tuple(point), said["arguments"])
     written = protocol.write(view_of(case), Prediction(Status.ANSWERED, action))["act"]
     assert matches(as_items(case, written), case["items"], case), written
 

@@ -13,14 +13,15 @@ from parsers.native import Act, Call, vendors
 from parsers.native import tools as reading
 from parsers.native.reading import as_place, as_screen_step, folded, text_only, turn_of
 from parsers.native.spelling import (
-    Spell,
+    Write,
+    browser_toolset,
     computer,
+    computer_toolset,
     gemini_browser,
     gemini_mobile,
     qwen_computer,
     qwen_mobile,
     spelled,
-    toolset,
 )
 from parsers.native.tools import MOST_ACTS, acts_of
 from parsers.records import Status
@@ -28,14 +29,15 @@ from parsers.screen import Point, several
 
 SIZE = (1000, 2000)
 Read = Callable[[Call], Iterator[Act]]
-FORMS: dict[str, tuple[Read, Spell | None, bool]] = {
+FORMS: dict[str, tuple[Read, Write | None, bool]] = {
     "computer_use": (reading.qwen, qwen_computer, False),
     "mobile_use": (reading.qwen, qwen_mobile, True),
     "phone": (reading.functions, None, True),
     "computer": (reading.functions, None, False),
     "openai": (vendors.computer, computer, False),
     "openai-phone": (vendors.computer, computer, True),
-    "anthropic": (vendors.toolset, toolset, False),
+    "anthropic": (vendors.toolset, computer_toolset, False),
+    "browser": (vendors.toolset, browser_toolset, False),
     "gemini-browser": (vendors.gemini, gemini_browser, False),
     "gemini-browser-phone": (vendors.gemini, gemini_browser, True),
     "gemini-mobile": (vendors.gemini, gemini_mobile, True),
@@ -118,9 +120,9 @@ def test_what_a_tool_cannot_say_is_not_written() -> None:
     assert spelled(Action("drag", point=AT), None, same, SIZE, OWN) is None
 
 
-@pytest.mark.parametrize("spell", [computer, toolset, gemini_browser, gemini_mobile])
+@pytest.mark.parametrize("spell", [computer, computer_toolset, gemini_browser, gemini_mobile])
 @pytest.mark.parametrize("name", ["complete", "impossible", "answer", "home", "recents"])
-def test_only_functions_that_are_offered_are_written(spell: Spell, name: str) -> None:
+def test_only_functions_that_are_offered_are_written(spell: Write, name: str) -> None:
     action = Action(name, arguments={"text": "4"} if name == "answer" else {})
     assert spelled(action, spell, same, SIZE, ()) is None
     both = several([Action("click", point=AT), action])
