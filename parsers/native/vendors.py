@@ -9,6 +9,7 @@ from dataclasses import replace
 from parsers.actions import mended
 from parsers.native import Act, Call, Word
 from parsers.native.tools import (
+    ACTIONS,
     MODIFIERS,
     Fields,
     Unreadable,
@@ -21,6 +22,7 @@ from parsers.native.tools import (
     number,
     place,
     press,
+    qwen,
     text_of,
     texted,
     towards,
@@ -208,6 +210,17 @@ def gemini(call: Call) -> Iterator[Act]:
         return
     act = _GEMINI[call.name](fields)
     yield replace(act, flags=act.flags | {"safety_check"}) if fields.get("safety_decision") else act
+
+
+def any_tool(call: Call) -> Iterator[Act]:
+    """Read a call of whichever tool has one of this name, for those who only look at it."""
+    name = call.name.partition(".")[0]
+    if name in ACTIONS:
+        yield from qwen(call)
+    elif "." in call.name and name in _TOOLSETS:
+        yield from toolset(call)
+    else:
+        yield from (computer if name == "computer" else gemini)(call)
 
 
 def _dragged(fields: Fields) -> Act:

@@ -20,6 +20,7 @@ from parsers import (
 )
 from parsers.clusters import clustered
 from parsers.counting import cluster_above, parent_of
+from reports.comparison.arms import ARMS, arm_of, facts
 from reports.comparison.pairing import AGAINST, Paired, pair
 from reports.comparison.replies import replies_of
 from reports.comparison.results import Comparison, Comparisons, Contrast, RunProgress, verdict
@@ -156,7 +157,9 @@ def _opened(runs: Iterable[RunLike], baseline: RunLike | None) -> dict[str, Run]
     listed = list(runs)
     opened = open_runs(listed)
     if baseline is None:
-        return opened
+        arms = [ARMS.index(arm_of(run)) for run in opened.values()]
+        # What a tool is worth is the difference from the arm without it.
+        return dict(reversed(opened.items())) if len(arms) == 2 and arms[0] > arms[1] else opened
     named = [run for label, run in opened.items() if label == str(baseline)]
     if named and not (isinstance(baseline, (Path, str)) and Path(baseline).is_dir()):
         return open_runs([named[0], *opened.values()])
@@ -213,6 +216,7 @@ def _comparison(
         verdict="",
         replies=replies_of(first.run, second.run, pairs.units),
         takes=takes(first, second),
+        arms=tuple(facts(first.run, second.run, {one.unit_id for one in pairs.units}, declared)),
     )
 
 
