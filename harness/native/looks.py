@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from adapters.conversation import (
     Message,
@@ -37,6 +38,7 @@ class Offer:
     pictured: calls that are answered with one picture and nothing else.
     halted: the answer to calls behind one that failed.
     refs: whether elements of a page are named, and answers say what the browser shows.
+    look: a call that looks, for estimates.
     """
 
     tools: tuple[Tool | ProviderTool, ...]
@@ -47,6 +49,7 @@ class Offer:
     pictured: frozenset[str] = frozenset()
     halted: str = HALTED
     refs: bool = False
+    look: tuple[str, Mapping[str, Any]] | None = None
 
 
 _TAB = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from adapters.contract import AdapterInfo
 from adapters.conversation import ProviderTool
@@ -31,6 +32,7 @@ class VendorTool:
     words: the actions beyond clicks and keys that it has.
     withheld: members that are switched off.
     refs: whether it names elements of a page.
+    look: a call that looks, for estimates.
     """
 
     entry: Mapping[str, object]
@@ -38,6 +40,7 @@ class VendorTool:
     settings: Mapping[str, tuple[str, str]]
     read: Callable[[Call], Iterator[Act]]
     write: Write
+    look: tuple[str, Mapping[str, Any]]
     convention: Convention = "absolute"
     tokens: int | None = None
     zooms: bool = False
@@ -65,6 +68,7 @@ class VendorTool:
             pictured=self.pictured,
             halted=self.halted,
             refs=self.refs,
+            look=self.look,
         )
 
     def check(self, name: str, model: AdapterInfo) -> None:
@@ -85,6 +89,7 @@ VENDORS: Mapping[str, VendorTool] = {
         },
         vendors.computer,
         writing.computer,
+        ("computer", {"actions": [{"type": "screenshot"}]}),
         pictured=frozenset({"computer"}),
     ),
     "computer-toolset": VendorTool(
@@ -93,6 +98,7 @@ VENDORS: Mapping[str, VendorTool] = {
         {"api": ("messages", "")},
         vendors.toolset,
         writing.computer_toolset,
+        ("computer.screenshot", {}),
         tokens=4520,
         zooms=True,
         halted="Not executed: an earlier computer action in this turn failed.",
@@ -103,6 +109,7 @@ VENDORS: Mapping[str, VendorTool] = {
         {"api": ("messages", "")},
         vendors.toolset,
         writing.browser_toolset,
+        ("browser.read_page", {}),
         tokens=6610,
         zooms=True,
         words=frozenset({"choose"}),
@@ -122,6 +129,7 @@ VENDORS: Mapping[str, VendorTool] = {
         {"api": ("generateContent", "")},
         vendors.gemini,
         writing.gemini_browser,
+        ("take_screenshot", {}),
         "per-mille",
         words=frozenset({"back"}),
     ),
@@ -131,6 +139,7 @@ VENDORS: Mapping[str, VendorTool] = {
         {"api": ("generateContent", "")},
         vendors.gemini,
         writing.gemini_mobile,
+        ("take_screenshot", {}),
         "per-mille",
         words=frozenset({"back", "long_press", "open_app"}),
     ),

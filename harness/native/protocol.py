@@ -230,9 +230,10 @@ class Native(AskingProtocol):
 
         flags: set[str] = set()
         pointer: Point | None = None
-        for number in range(self.turns + 1):
+        looked = offer.look and Reply("", tool_calls=(ToolCall("look", *offer.look),))
+        for number, place in enumerate(self.places):
             limit = limit_of(self.max_tokens, number)
-            reply = yield Ask(conversation, self.places[number], max_tokens=limit)
+            reply = yield Ask(conversation, place, max_tokens=limit, rehearsed=looked)
             assert isinstance(reply, Reply)
             calls = _calls_of(reply)
             said, turn = heard(reply, pointer)

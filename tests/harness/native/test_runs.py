@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
 from collections import Counter
@@ -226,6 +227,12 @@ def is_answered(ask: Ask) -> bool:
     return any(item.get("type") == "computer_call_output" for item in ask.messages)
 
 
+def tokens(out: str, case: str) -> int:
+    """The prompt tokens of an estimate."""
+    [found] = re.findall(rf"^{case}: +([\d,]+) in", out, re.MULTILINE)
+    return int(found.replace(",", ""))
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -244,9 +251,19 @@ def test_a_dry_run_counts_the_looks_and_asks_nobody(
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
     monkeypatch.setenv("GEMINI_API_KEY", "x")
-    done = call("run", *SCREENS, *model, "--protocol", "native", "--dry-run")
+    done = call("run", *SCREENS[:2], *model, "--protocol", "native", "--dry-run")
     assert done.code == 0, done.err
-    assert "default" in done.out
+    assert "49 to 196, depending on the replies" in done.out
+    # Every call sends all pictures so far: 1 + 2 + 3 + 4 for each unit.
+    assert "490 sent in 196 calls" in done.out
+    at_once = call(
+        *("run", *SCREENS[:2], *model, "--protocol", "native", "--dry-run"),
+        *("--protocol-option", "turns=0"),
+    )
+    assert "49 (counted" in at_once.out and "49 sent (counted)" in at_once.out
+    once, grown = (tokens(done.out, "low"), tokens(done.out, "expected"))
+    # Two and a half calls that grow are more than as many of the first.
+    assert grown > 2.5 * once
 
 
 @pytest.mark.parametrize(
