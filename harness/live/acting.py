@@ -83,7 +83,7 @@ class Hands:
             case "SCROLL":
                 self._scroll(action)
             case "SCROLL_BY":
-                self._scroll_by(arguments.get("delta_x"), arguments.get("delta_y"))
+                self._scroll_by(action, arguments.get("delta_x"), arguments.get("delta_y"))
             case "DRAG":
                 self._drag(action)
             case "GOTO":
@@ -146,17 +146,21 @@ class Hands:
         way = WAYS.get(as_text(action.arguments.get("direction")))
         if way is None:
             raise NotDone("the direction is up, down, left or right")
-        middle = self._size[0] / 2, self._size[1] / 2
-        somewhere = action.element is not None or action.point is not None
-        self._page.mouse.move(*(self._place(action) if somewhere else middle))
+        self._point_to_scroll(action)
         width, height = (SCROLLED * length for length in self._size)
         self._page.mouse.wheel(way[0] * width, way[1] * height)
         self._tab.call("frames")
 
-    def _scroll_by(self, *deltas: Any) -> None:
+    def _point_to_scroll(self, action: Action) -> None:
+        """Move the pointer to the place of a scroll, the middle of the page if it has none."""
+        somewhere = action.element is not None or action.point is not None
+        middle = self._size[0] / 2, self._size[1] / 2
+        self._page.mouse.move(*(self._place(action) if somewhere else middle))
+
+    def _scroll_by(self, action: Action, *deltas: Any) -> None:
         if not all(map(_is_number, deltas)):
             raise NotDone("scrolling needs how far to the right and down")
-        self._page.mouse.move(self._size[0] / 2, self._size[1] / 2)
+        self._point_to_scroll(action)
         self._page.mouse.wheel(deltas[0] / self._scale, deltas[1] / self._scale)
         self._tab.call("frames")
 

@@ -95,32 +95,10 @@ class NativeScreen(Native):
 
 
 @dataclass(frozen=True)
-class NativeStep(Native):
-    """The next action on a recorded web page."""
+class NativePage(Native):
+    """A web page whose elements are known."""
 
-    history: int | None = None
-    """The earlier actions shown, as lines; None shows all."""
-    pairs: Literal["next", "turn"] = "next"
-    """Whether one more reply is read after a mere press on a field or a list: `next` reads it."""
-    acts: Literal["auto", "first", "turn", "next"] = "auto"
-    """Which act counts: the first; the first after a press and the text typed there are joined
-    (`turn`); the same over the reply that `pairs=next` reads (`next`). `auto` is as `pairs`."""
-
-    View = StepView
     needs = replace(NEEDS, sources=("all",), descriptions=True, texts=False, scene=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.acts == "next" != self.pairs:
-            raise UserError("acts=next has no effect with pairs=turn: leave it out")
-
-    @property
-    def looks(self) -> frozenset[str]:
-        return frozenset({"scroll", "wait"})
-
-    def calls(self, count: int) -> tuple[int, int]:
-        """Make one call, another one after each look, and one for the text of a field."""
-        return 1, len(self.places) + (self.pairs == "next")
 
     def candidate_description(self, source: Source, top_k: int | None) -> str:
         """No candidates are listed."""
@@ -138,6 +116,37 @@ class NativeStep(Native):
             return None
         return box.x + box.width / 2, box.y + box.height / 2
 
+    def unread(self, reply: Reply, view: StepView) -> Prediction:
+        return text_only(reply.text, reply.finish.value)
+
+
+@dataclass(frozen=True)
+class NativeStep(NativePage):
+    """The next action on a recorded web page."""
+
+    history: int | None = None
+    """The earlier actions shown, as lines; None shows all."""
+    pairs: Literal["next", "turn"] = "next"
+    """Whether one more reply is read after a mere press on a field or a list: `next` reads it."""
+    acts: Literal["auto", "first", "turn", "next"] = "auto"
+    """Which act counts: the first; the first after a press and the text typed there are joined
+    (`turn`); the same over the reply that `pairs=next` reads (`next`). `auto` is as `pairs`."""
+
+    View = StepView
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.acts == "next" != self.pairs:
+            raise UserError("acts=next has no effect with pairs=turn: leave it out")
+
+    @property
+    def looks(self) -> frozenset[str]:
+        return frozenset({"scroll", "wait"})
+
+    def calls(self, count: int) -> tuple[int, int]:
+        """Make one call, another one after each look, and one for the text of a field."""
+        return 1, len(self.places) + (self.pairs == "next")
+
     def opening(self, view: StepView, picture: Picture) -> tuple[Message, ...]:
         step = view.step
         shown, _ = self.history_shown.of(len(step.history))
@@ -149,20 +158,13 @@ class NativeStep(Native):
 
     def read(self, turn: Turn, view: StepView, page: Elements | None) -> Prediction:
         assert page is not None
-        rule = self.pairs if self.acts == "auto" else self.acts
-        said = as_step(turn, rule, page)
-        return (
-            said
-            if said.point is None
-            else replace(said, under=smallest_under(said.point, view.choices))
-        )
+        said = as_step(turn, self.pairs if self.acts == "auto" else self.acts, page)
+        under = smallest_under(said.point, view.choices) if said.point else None
+        return replace(said, under=under)
 
     def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
         """Add nothing where one more reply is asked for."""
         return {**super().write(view, said), PAIR: ""}
-
-    def unread(self, reply: Reply, view: StepView) -> Prediction:
-        return text_only(reply.text, reply.finish.value)
 
 
 def elements_of(view: StepView) -> Elements:

@@ -36,6 +36,7 @@ class Offer:
     convention: what their numbers mean.
     shows: whether looks are answered with pictures.
     pictured: calls that are answered with one picture and nothing else.
+    all_pictured: whether every answer on a live page has a picture, not only the last one.
     halted: the answer to calls behind one that failed.
     refs: whether elements of a page are named, and answers say what the browser shows.
     look: a call that looks, for estimates.
@@ -47,9 +48,15 @@ class Offer:
     convention: Convention
     shows: bool = False
     pictured: frozenset[str] = frozenset()
+    all_pictured: bool = False
     halted: str = HALTED
     refs: bool = False
     look: tuple[str, Mapping[str, Any]] | None = None
+
+    @property
+    def state(self) -> Mapping[str, Any] | None:
+        """What the tool shows besides, in the provider's words."""
+        return _TAB if self.refs else None
 
 
 _TAB = {
@@ -83,7 +90,7 @@ def answered(
         shown: list[Shown] = []
         wrong = offer.halted if failed else ""
         for act in own if not failed else ():
-            one = _shown(act, picture, to_page, page)
+            one = looked(act, picture, to_page, page)
             if isinstance(one, str):
                 wrong = one
                 break
@@ -93,11 +100,11 @@ def answered(
             failed = True
         else:
             kept = shown if offer.shows else [one for one in shown if isinstance(one, Text)]
-            results.append(Result(call.id, tuple(kept), state=_TAB if offer.refs else None))
+            results.append(Result(call.id, tuple(kept), state=offer.state))
     return user(*results)
 
 
-def _shown(
+def looked(
     act: Act, picture: Picture, to_page: Callable[[Point], Point | None], page: Elements | None
 ) -> list[Shown] | str:
     """Return what a look shows, in the words that the published tools have for it; a text where
@@ -124,7 +131,7 @@ def _shown(
         case "scroll_to" if page is None or page.place_of(act.ref) is None:
             return _STALE.format(act.ref)
         case "scroll_to":
-            return [Text("Scrolled into view."), picture]
+            return [Text(f"Scrolled to {act.ref}."), picture]
         case "zoom" if act.at and act.to:
             first, last = to_page(act.at), to_page(act.to)
             if first is None or last is None or not (first[0] < last[0] and first[1] < last[1]):

@@ -30,7 +30,7 @@ class VendorTool:
     models: the names of those that have it.
     settings: what their adapters have to be set to (a part of the setting), and how.
     words: the actions beyond clicks and keys that it has.
-    withheld: members that are switched off.
+    withheld: members that are switched off; on live pages only those of tabs.
     refs: whether it names elements of a page.
     look: a call that looks, for estimates.
     """
@@ -50,10 +50,14 @@ class VendorTool:
     withheld: tuple[str, ...] = ()
     refs: bool = False
 
-    def offer(self, device: Device, has: Sequence[str], *, zoom: bool, extras: bool) -> Offer:
+    def offer(
+        self, device: Device, has: Sequence[str], *, zoom: bool, extras: bool, live: bool
+    ) -> Offer:
         """Return what is offered for a set: the tool, and functions for what it has no word for."""
         tokens = self.tokens
-        off = self.withheld if zoom or not self.zooms else (*self.withheld, "zoom")
+        off = tuple(name for name in self.withheld if not live or name.endswith("_tab"))
+        if self.zooms and not zoom:
+            off += ("zoom",)
         if "zoom" in off:
             tokens = None if tokens is None else tokens - ZOOM_TOKENS
         configs = {"configs": {member: {"enabled": False} for member in off}} if off else {}
@@ -66,6 +70,7 @@ class VendorTool:
             self.convention,
             shows=True,
             pictured=self.pictured,
+            all_pictured=self.convention != "absolute",
             halted=self.halted,
             refs=self.refs,
             look=self.look,

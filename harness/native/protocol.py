@@ -36,7 +36,7 @@ from harness.native.offers import VENDORS, VendorTool, tool_of
 from harness.protocols.contract import AskingProtocol, Needs, flagged, limit_of
 from harness.protocols.pointing import check_pointing, numbers_of, on_page, one_picture
 from harness.protocols.texts import Schema, Texts, open_texts
-from harness.views import ScreenView
+from harness.views import LiveView, ScreenView
 from parsers.native import Act, Call
 from parsers.native.page import Elements
 from parsers.native.reading import Turn, turn_of
@@ -63,7 +63,7 @@ _SCHEMA = Schema(
     "native.toml",
     {
         "name": frozenset(),
-        **dict.fromkeys(("system", "script", "pointing"), _SYSTEM),
+        **dict.fromkeys(("system", "script", "pointing", "live"), _SYSTEM),
         "looks": frozenset({"turns"}),
         "at_once": frozenset(),
         "fill": frozenset(),
@@ -221,11 +221,7 @@ class Native(AskingProtocol):
             return on_page(point, offer.convention, picture)
 
         def heard(reply: Reply, pointer: Point | None) -> tuple[list[Act], Turn]:
-            calls = [Call(one.name, one.arguments) for one in _calls_of(reply)]
-            said = acts_of(calls, offer.read)
-            if offer.convention == "unit":
-                said = [replace(act, flags=act.flags - {"fraction"}) for act in said]
-            script = self._is_script(view)
+            said, script = acts_in(reply, offer), self._is_script(view)
             return said, turn_of(said, self.looks, to_page, pointer, script=script, page=page)
 
         flags: set[str] = set()
@@ -235,7 +231,7 @@ class Native(AskingProtocol):
             limit = limit_of(self.max_tokens, number)
             reply = yield Ask(conversation, place, max_tokens=limit, rehearsed=looked)
             assert isinstance(reply, Reply)
-            calls = _calls_of(reply)
+            calls = calls_of(reply)
             said, turn = heard(reply, pointer)
             pointer = turn.pointer
             finish = reply.finish.value
@@ -322,7 +318,9 @@ class Native(AskingProtocol):
         device, has = self.offers(view)
         if self.vendors is not None:
             extras = self.extras == "offered"
-            return picture, self.vendors.offer(device, has, zoom=self.zoom == "on", extras=extras)
+            live, zoom = isinstance(view, LiveView), self.zoom == "on"
+            offer = self.vendors.offer(device, has, zoom=zoom, extras=extras, live=live)
+            return picture, offer
         return picture, offered(self.family, device, has, self.convention, size)
 
     def _is_script(self, view: Any) -> bool:
@@ -350,7 +348,7 @@ class Native(AskingProtocol):
         return system(opening), illustrated((picture,), question.strip(), order=self.order)
 
 
-def _calls_of(reply: Reply) -> Sequence[ToolCall]:
+def calls_of(reply: Reply) -> Sequence[ToolCall]:
     """Return the calls of a reply; those of a policy are written as JSON in its text."""
     if reply.tool_calls or not reply.text.startswith("[{"):
         return reply.tool_calls
@@ -361,3 +359,11 @@ def _calls_of(reply: Reply) -> Sequence[ToolCall]:
         return [ToolCall("", one["name"], one["arguments"]) for one in listed]
     except (ValueError, KeyError, TypeError, RecursionError):
         return ()
+
+
+def acts_in(reply: Reply, offer: Offer) -> list[Act]:
+    """Return the acts of a reply, in the model's numbers."""
+    said = acts_of([Call(one.name, one.arguments) for one in calls_of(reply)], offer.read)
+    if offer.convention == "unit":
+        return [replace(act, flags=act.flags - {"fraction"}) for act in said]
+    return said

@@ -127,6 +127,7 @@ PROTOCOLS.add(
     "a model acts through tools instead of words: on pictures, screens and web pages",
 )
 PROTOCOLS.add("native", "harness.native.kinds:NativeScreen", "the same on screens")
+PROTOCOLS.add("native", "harness.native.live:NativeLive", "the same on live pages")
 PROTOCOLS.add("native", "harness.native.kinds:NativeStep", "the same on recorded web pages")
 
 SHARED = {

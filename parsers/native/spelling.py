@@ -12,6 +12,8 @@ from typing import Any
 
 from parsers.actions import Action
 from parsers.native import Act, Call, Word
+from parsers.native.live import chord_of
+from parsers.native.vendors import NOTCH_PX
 from parsers.screen import Point, gesture, parts, text_of
 
 SWIPE = 0.4
@@ -67,6 +69,9 @@ def _written(act: Act, write: Write | None, size: Size, offered: Collection[str]
 _MEANT: Mapping[str, tuple[Word, str]] = {
     "click": ("press", "left"),
     "CLICK": ("press", "left"),
+    "HOVER": ("hover", ""),
+    "WAIT": ("wait", ""),
+    "BACK": ("device", "back"),
     "double_click": ("press", "double"),
     "right_click": ("press", "right"),
     "hover": ("hover", ""),
@@ -97,9 +102,15 @@ def meant(action: Action, size: Size, swipes: bool) -> list[Act]:
         return [*first, Act("type", text=text), *enter]
     if name == "SELECT":
         return [Act("choose", at, text=text)]
-    if name == "drag" and moved is not None:
+    if name in ("drag", "DRAG") and moved is not None:
         return [Act("drag", *moved)]
-    if name == "scroll":
+    if name in ("PRESS", "ENTER"):
+        key = Act("keys", text=chord_of(str(action.arguments.get("key", "Enter"))))
+        return [*([] if at is None else [Act("press", at, text="left")]), key]
+    if name == "SCROLL_BY":
+        way, far = _way(action)
+        return [Act("scroll", at or (size[0] / 2, size[1] / 2), text=way, far=far)]
+    if name in ("scroll", "SCROLL"):
         middle, way = (size[0] / 2, size[1] / 2), str(action.arguments.get("direction", "down"))
         if swipes:
             return [Act("drag", *(moved or _swipe(middle, way, size)))]
@@ -119,10 +130,18 @@ def _swipe(middle: Point, way: str, size: Size) -> tuple[Point, Point]:
     return start, end
 
 
-def _amounts(way: str, size: Size) -> tuple[int, int]:
+def _way(action: Action) -> tuple[str, float]:
+    """Which way a scroll by pixels goes, along its larger axis, and how far."""
+    across, down = (float(str(action.arguments.get(f"delta_{axis}", 0))) for axis in "xy")
+    if abs(across) > abs(down):
+        return "right" if across > 0 else "left", abs(across)
+    return "down" if down > 0 else "up", abs(down)
+
+
+def _amounts(act: Act, size: Size) -> tuple[int, int]:
     """How many pixels the view goes to the right and down."""
-    across, down = _WAYS[way]
-    return across * round(SWIPE * size[0]), down * round(SWIPE * size[1])
+    across, down = _WAYS[act.text]
+    return across * round(act.far or SWIPE * size[0]), down * round(act.far or SWIPE * size[1])
 
 
 def _xy(at: Point | None, *names: str) -> dict[str, Any]:
@@ -190,7 +209,7 @@ def qwen_computer(act: Act, size: Size) -> list[Call]:
                 *call("left_click_drag", coordinate=end),
             ]
         case "scroll":
-            across, down = _amounts(act.text, size)
+            across, down = _amounts(act, size)
             return call("hscroll", pixels=across) if across else call("scroll", pixels=-down)
         case "keys":
             return call("key", keys=_keys(act.text))
@@ -242,7 +261,7 @@ def computer(act: Act, size: Size) -> list[Call]:
         case "drag":
             return call("drag", path=[_xy(act.at), _xy(act.to)])
         case "scroll":
-            return call("scroll", **_xy(act.at), **_xy(_amounts(act.text, size), *_SCROLLED))
+            return call("scroll", **_xy(act.at), **_xy(_amounts(act, size), *_SCROLLED))
         case "type":
             return call("type", text=act.text)
         case "keys":
@@ -286,7 +305,10 @@ def _toolset(name: str, act: Act, where: Mapping[str, Any]) -> list[Call]:
         case "press":
             return _call(f"{name}.{act.text}_click", **where)
         case "scroll":
-            more = {"scroll_direction": act.text, "scroll_amount": NOTCHES}
+            more = {
+                "scroll_direction": act.text,
+                "scroll_amount": round(act.far / NOTCH_PX) or NOTCHES,
+            }
             return _call(f"{name}.scroll", **more, **where)
         case "type":
             return _call(f"{name}.type", text=act.text)
@@ -305,7 +327,7 @@ def gemini_browser(act: Act, size: Size) -> list[Call]:
         case "hover":
             return _call("move", **_xy(act.at))
         case "scroll":
-            pixels = max(map(abs, _amounts(act.text, size)))
+            pixels = max(map(abs, _amounts(act, size)))
             return _call("scroll", **_xy(act.at), direction=act.text, magnitude_in_pixels=pixels)
         case "keys" if len(_keys(act.text)) > 1:
             return _call("hotkey", keys=_keys(act.text))

@@ -45,11 +45,11 @@ def acts_of(calls: Sequence[Call], read: Callable[[Call], Iterator[Act]]) -> lis
             if not isinstance(call.arguments, Mapping):
                 raise Unreadable("the arguments are no object")
             for act in read(call):
-                found.append(replace(act, call=number))
+                found.append(replace(act, call=number, place=len(found)))
                 if len(found) == MOST_ACTS:
                     return found
         except Unreadable as error:
-            found.append(Act("bad", text=str(error), call=number))
+            found.append(Act("bad", text=str(error), call=number, place=len(found)))
     return found
 
 

@@ -78,9 +78,10 @@ def _computer_action(fields: Fields) -> Iterator[Act]:
         if across == down == 0:
             yield Act("look", text="screenshot")
         elif abs(across) > abs(down):
-            yield Act("scroll", at, text="right" if across > 0 else "left", flags=flags)
+            way = "right" if across > 0 else "left"
+            yield Act("scroll", at, text=way, flags=flags, far=abs(across))
         else:
-            yield Act("scroll", at, text="down" if down > 0 else "up", flags=flags)
+            yield Act("scroll", at, text="down" if down > 0 else "up", flags=flags, far=abs(down))
     elif isinstance(kind, str) and kind in _COMPUTER:
         yield _COMPUTER[kind](fields)
     else:
@@ -156,9 +157,31 @@ def _dragged_from(fields: Fields) -> Act:
     return Act("drag", start.at, end.at, flags=start.flags | end.flags)
 
 
-def _scrolled(fields: Fields) -> Act:
-    act = towards("scroll_direction", "x,y")({**fields, "x": None, "y": None})
-    return replace(act, at=_target(fields, needed=False).at)
+def _notches(key: str) -> Callable[[Fields], Act]:
+    """A scroll at a place or a target, by notches."""
+
+    def read(fields: Fields) -> Act:
+        act = towards("scroll_direction", key)(fields)
+        if key == "x,y":
+            act = replace(act, at=_target(fields, needed=False).at)
+        return replace(
+            act, far=NOTCH_PX * number(fields.get("scroll_amount", 3), "scroll_amount")[0]
+        )
+
+    return read
+
+
+def _far(fields: Fields) -> Act:
+    """A scroll by pixels, or by thousandths of the side."""
+    act = towards("direction", "x,y")(fields)
+    if "magnitude" in fields and "magnitude_in_pixels" not in fields:
+        return replace(act, far=-abs(number(fields["magnitude"], "magnitude")[0]))
+    name = "magnitude_in_pixels"
+    return replace(act, far=abs(number(fields.get(name, GEMINI_PX), name)[0]))
+
+
+NOTCH_PX, GEMINI_PX = 100, 300
+"""How far the view goes by a notch, and where Gemini does not say how far."""
 
 
 def _filled(fields: Fields) -> Act:
@@ -274,7 +297,7 @@ _COMPUTER_MEMBERS: Mapping[str, Callable[[Fields], Act]] = {
     "mouse_move": at_place("hover", "coordinate"),
     "left_mouse_down": lambda fields: Act("down"),
     "left_mouse_up": lambda fields: Act("up"),
-    "scroll": towards("scroll_direction", "coordinate"),
+    "scroll": _notches("coordinate"),
     "type": texted("type", "text"),
     "wait": waiting("duration"),
     "cursor_position": looking("cursor"),
@@ -290,7 +313,7 @@ _BROWSER_MEMBERS: Mapping[str, Callable[[Fields], Act]] = {
     "left_mouse_down": _aimed("down"),
     "left_mouse_up": _aimed("up"),
     "left_click_drag": _dragged_from,
-    "scroll": _scrolled,
+    "scroll": _notches("x,y"),
     "type": texted("type", "text"),
     "wait": waiting("duration"),
     "form_input": _filled,
@@ -312,7 +335,7 @@ _GEMINI: Mapping[str, Callable[[Fields], Act]] = {
     "mouse_up": at_place("up", "x,y"),
     "long_press": at_place("long", "x,y"),
     "drag_and_drop": _dragged,
-    **dict.fromkeys(("scroll", "scroll_at", "scroll_document"), towards("direction", "x,y")),
+    **dict.fromkeys(("scroll", "scroll_at", "scroll_document"), _far),
     "type": _typed(False),
     "type_text_at": _typed(True),
     **dict.fromkeys(("press_key", "key_down"), _pressed("key")),
@@ -321,7 +344,8 @@ _GEMINI: Mapping[str, Callable[[Fields], Act]] = {
     "wait_5_seconds": lambda fields: Act("wait", seconds=5.0),
     **dict.fromkeys(("take_screenshot", "open_web_browser", "key_up"), looking("screenshot")),
     "go_back": lambda fields: Act("device", text="back"),
-    **dict.fromkeys(("go_forward", "navigate", "search"), lambda fields: Act("other")),
+    "navigate": _went,
+    **dict.fromkeys(("go_forward", "search"), lambda fields: Act("other")),
     # In browsers it is a function of our own, which has another word for the name.
     "open_app": lambda fields: Act(
         "app", text=text_of(fields, "app_name" if "app_name" in fields else "name")

@@ -69,7 +69,11 @@ def facts(
     if arms[0] == arms[1]:
         return
     right = [
-        {one.key: bool(one.scores[main]) for one in run.records() if _counts(one, unit_ids, main)}
+        {
+            one.key: value > 0
+            for one in run.records()
+            if (value := _main(one, unit_ids, main)) is not None
+        }
         for run in (first, second)
     ]
     shared = right[0].keys() & right[1].keys()
@@ -103,9 +107,9 @@ def facts(
             yield f"{arms[mine]} by looks: {'; '.join(told)}"
 
 
-def _counts(one: Unit[Any], unit_ids: Collection[str], main: str) -> bool:
-    scores = one.scores or {}
-    return one.unit_id in unit_ids and one.invalid is None and scores.get(main) is not None
+def _main(one: Unit[Any], unit_ids: Collection[str], main: str) -> float | None:
+    counts = one.unit_id in unit_ids and one.invalid is None
+    return (one.scores or {}).get(main) if counts else None
 
 
 def _share(right: Iterable[bool]) -> str:

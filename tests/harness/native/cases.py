@@ -20,8 +20,8 @@ from harness.native.protocol import Native
 from harness.page import Page
 from harness.pictures import PicturePolicy, Recipe, Screenshot, plan
 from harness.protocols import open_protocol
-from harness.records import Step
-from harness.views import PlaceView, ScreenView, StepView
+from harness.records import Earlier, Step
+from harness.views import LiveView, PlaceView, ScreenView, StepView
 from parsers.actions import Action
 from parsers.records import Box, Choice, Description, Prediction, StepInfo
 from parsers.screen import BEYOND, Device, Past, Task, parts
@@ -39,11 +39,12 @@ DEVICES: Mapping[str, Device] = {"phone": "phone", "desktop": "computer"}
 
 
 class Pictures:
-    """A source whose bytes say what they show: part of the original, and size."""
+    """A source whose bytes say what they show: part of the original, size, and which picture."""
 
     async def encoded(self, picture: Picture) -> EncodedPicture:
         box = Recipe.parse(picture.recipe).box
-        data = json.dumps([box, [picture.width, picture.height]]).encode()
+        number = picture.digest[-1].replace("d", "1")
+        data = json.dumps([box, [picture.width, picture.height], f"P{number}"]).encode()
         return EncodedPicture(data, "image/png", picture.width, picture.height)
 
     async def pixels(self, picture: Picture) -> PixelPicture:
@@ -62,7 +63,7 @@ def cases(kind: str, tools: Sequence[str]) -> list[Any]:
         lambda case: (
             case["provider"] in WIRES
             and case["tool"] in tools
-            and case["unit"].startswith(("g-", "s-", "w-"))
+            and case["unit"].startswith(("g-", "s-", "w-", "l-"))
         ),
     )
 
@@ -91,8 +92,8 @@ def _units() -> Any:
     return json.loads((folder / "units.json").read_text("utf-8"))["units"]
 
 
-def picture_of(case: Case) -> Picture:
-    """The picture of a case's unit as it goes out."""
+def picture_of(case: Case, number: int = 1) -> Picture:
+    """The picture of a case's unit as it goes out; on a live page, the one of that number."""
     width, height = _units()[case["unit"]]["size"]
     sent = tuple(case["sent"])
 
@@ -107,9 +108,26 @@ def picture_of(case: Case) -> Picture:
             return None
 
     policy = PicturePolicy.parse("full:pixels=33177600")
-    (picture,) = plan(policy, Screenshot("d" * 64, width, height), rule=Rule())  # type: ignore[arg-type]
+    (picture,) = plan(
+        policy,
+        Screenshot("d" * 63 + ("d" if number == 1 else str(number)), width, height),
+        rule=Rule(),
+    )  # type: ignore[arg-type]
     assert (picture.width, picture.height) == sent
     return picture
+
+
+def live_of(case: Case, number: int, failure: str = "") -> LiveView:
+    """A live page with two fields, after an action that may have failed."""
+    unit = _units()[case["unit"]]
+    choices = tuple(
+        Choice("", node, "input", "", Box(10, 20 * place, 100, 15), description=Description())
+        for place, node in enumerate(("11", "12"), 1)
+    )
+    info = StepInfo("t", "u", 0, 1, "miniwob", "test", "", "", "", unit["task"])
+    before = (Earlier(outcome=failure),)
+    step = Step("u", info, (), (picture_of(case, number),), before=before, page_size=(320, 420))
+    return LiveView(step, choices)
 
 
 def step_of(unit: Any, picture: Picture) -> StepView:
@@ -145,6 +163,8 @@ def step_of(unit: Any, picture: Picture) -> StepView:
 def view_of(case: Case) -> PlaceView | ScreenView | StepView:
     """What is shown of a case's unit."""
     unit = _units()[case["unit"]]
+    if unit["kind"] == "live":
+        return live_of(case, 1)
     if unit["kind"] == "web":
         return step_of(unit, picture_of(case))
     if unit["kind"] == "grounding":
@@ -165,7 +185,7 @@ def view_of(case: Case) -> PlaceView | ScreenView | StepView:
 
 def protocol_of(case: Case, adapter: Adapter, **options: Any) -> Native:
     """The protocol with the options of a case."""
-    named = ("turns", "zoom", "coordinates", "refusals", "pairs")
+    named = ("turns", "zoom", "coordinates", "refusals", "pairs", "safety")
     given = {name: case[name] for name in named if name in case}
     given |= {name: value for name, value in case.get("settings", {}).items() if name in named}
     protocol = open_protocol(
@@ -260,10 +280,10 @@ def matches(found: Any, wanted: Any, case: Case, first: Any = None) -> bool:
         return bool(found == wanted)
     word, _, name = wanted[1:].partition(":")
     if word in ("data", "b64"):
-        box, size = json.loads(b64decode(found.rpartition(",")[2]))
+        box, size, shown = json.loads(b64decode(found.rpartition(",")[2]))
         crop = case.get("pictures", {}).get(name)
         if crop is None:
-            return bool(size == case["sent"])
+            return bool(size == case["sent"] and shown == name)
         return bool(size == crop["size"] and box == pytest.approx(crop["box"], abs=1))
     if word == "first":
         return bool(found == first)

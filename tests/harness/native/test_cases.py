@@ -57,14 +57,6 @@ MESSAGES = {
 INSIDE = {"anthropic": "content", "google": "parts"}
 
 
-@pytest.fixture(autouse=True)
-def _as_openai(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """The fake server counts as OpenAI itself where a case is about one of its models."""
-    case = request.node.callspec.params["case"]
-    if case and case["provider"] == "openai" and case.get("model", "gpt-").startswith("gpt-"):
-        monkeypatch.setattr("adapters.openai.HOSTS", ("127.0.0.1",))
-
-
 def by_rule(case: Case, replies: Sequence[Any]) -> None:
     """Assert what the same replies come to under each rule."""
     for rule, action in case["expect"].get("by_rule", {}).items():
