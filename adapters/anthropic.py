@@ -8,30 +8,38 @@ against anthropic 2.11, November 2026.
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
 from adapters import prices
+from adapters.anthropic_models import facts_of, usage
 from adapters.api import ApiAdapter, hosted, picture_text, said_before, served_on
 from adapters.api_client import Json
-from adapters.checks import counted, named, usage_of
+from adapters.checks import held_or_none, named
 from adapters.contract import (
     Adapter,
     AdapterInfo,
     Fatal,
     Generation,
-    ImageRule,
     PictureSource,
     Request,
 )
-from adapters.conversation import Conversation, Message, Prefixes, Reply, Text, Tier, Usage
+from adapters.conversation import (
+    Conversation,
+    Message,
+    Prefixes,
+    ProviderTool,
+    Reply,
+    Result,
+    Shown,
+    Text,
+    Tier,
+    Tool,
+    ToolCall,
+)
 from adapters.endpoints import (
     Endpoint,
     check_headers_in,
@@ -42,12 +50,12 @@ from adapters.endpoints import (
 from adapters.event_streams import messages_answer
 from adapters.registry import load
 from adapters.sdk_client import SdkClient
-from adapters.thinking import Thinking, thinking_of
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
 CACHE_LIFE_S = 5 * 60.0
+_CACHED: Json = {"type": "ephemeral"}
 
 
 def anthropic(
@@ -84,31 +92,6 @@ def anthropic(
         concurrency=concurrency,
         ends=ends,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ClaudeFacts:
-    """`cache_minimum`: a shorter prefix is silently not cached."""
-
-    rule: ImageRule
-    cache_minimum: int
-    thinking: Thinking
-
-
-_CACHE_MINIMUM = {(3, 5): 2048, (4, 7): 2048, (4, 8): 1024, (5, 0): 512, (5, 1): 512, (5, 5): 512}
-
-
-def facts_of(model: str) -> ClaudeFacts:
-    """Return the facts of a Claude model by the version in its name (the newest without one)."""
-    match = re.match(r"claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2}))?(?!\d)", model)
-    version = (int(match[1]), int(match[2] or 0)) if match else (9, 0)
-    minimum = _CACHE_MINIMUM.get(version, 1024 if version < (5, 0) else 512)
-    if version in {(4, 5), (4, 6)} and "sonnet" not in model:
-        minimum = 4096
-    if model.startswith("claude-sonnet-5") and version == (5, 0):
-        minimum = 1024
-    rule = image_rule(2576, 4784) if version >= (4, 7) else image_rule(1568, 1568)
-    return ClaudeFacts(rule, minimum, thinking_of(model))
 
 
 class _Answer(msgspec.Struct):
@@ -164,6 +147,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
             context_tokens=prices.context_tokens("anthropic", model),
             image_rule=self._facts.rule,
             coordinates="absolute",
+            takes_tools=True,
             cache_minimum=self._facts.cache_minimum,
             tiers=(*self.tier_words, "batch"),
             text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
@@ -198,38 +182,63 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
             else set()
         )
         system = "\n\n".join(m.text for m in conversation.messages if m.role == "system")
+        toolsets = {
+            block["id"]: block["toolset_name"]
+            for message in conversation.messages
+            for block in (message.native if isinstance(message.native, list) else [])
+            if block.get("type") == "tool_use" and "toolset_name" in block
+        }
         body: Json = {
             "model": self._info.model,
             "messages": [
-                await self._message(message, pictures, number in marks)
+                await self._message(message, pictures, number in marks, toolsets)
                 for number, message in enumerate(conversation.messages)
                 if message.role != "system"
             ],
         }
         if system:
             body["system"] = [{"type": "text", "text": system}]
+        if conversation.tools:
+            body["tools"] = list(map(_tool, conversation.tools))
         return body
 
-    async def _message(self, message: Message, pictures: PictureSource, marked: bool) -> Json:
+    async def _message(
+        self, message: Message, pictures: PictureSource, marked: bool, toolsets: Mapping[str, str]
+    ) -> Json:
+        """Return a message. `toolsets`: those that earlier calls were of, by the id of the call."""
         if message.role == "assistant":
             return {"role": "assistant", "content": message.native or said_before(message)}
         content: list[Json] = []
         for part in message.parts:
-            if isinstance(part, Text):
-                content.append({"type": "text", "text": part.text})
+            if not isinstance(part, Result):
+                content.append(await self._shown(part, pictures))
                 continue
-            picture = await pictures.encoded(part)
-            source = {
-                "type": "base64",
-                "media_type": picture.media_type,
-                "data": picture_text(picture),
-            }
-            content.append({"type": "image", "source": source})
-            if "transformations" not in self._refused:
-                content[-1]["transformations"] = {"oversized_image": "error"}
+            shown = [await self._shown(one, pictures) for one in part.parts]
+            shown += [] if part.state is None else [dict(part.state)]
+            result: Json = {"type": "tool_result", "tool_use_id": part.call_id, "content": shown}
+            if part.call_id in toolsets:
+                result["toolset_name"] = toolsets[part.call_id]
+            if part.is_error:
+                words = (one.text for one in part.parts if isinstance(one, Text))
+                result |= {"content": "".join(words), "is_error": True}
+            content.append(result)
         if marked and content and "cache_control" not in self._refused:
-            content[-1]["cache_control"] = {"type": "ephemeral"}
+            content[-1]["cache_control"] = _CACHED
         return {"role": "user", "content": content}
+
+    async def _shown(self, part: Shown, pictures: PictureSource) -> Json:
+        if isinstance(part, Text):
+            return {"type": "text", "text": part.text}
+        picture = await pictures.encoded(part)
+        source = {
+            "type": "base64",
+            "media_type": picture.media_type,
+            "data": picture_text(picture),
+        }
+        image: Json = {"type": "image", "source": source}
+        if "transformations" not in self._refused:
+            image["transformations"] = {"oversized_image": "error"}
+        return image
 
     def _worth_caching(self, conversation: Conversation) -> bool:
         """Return whether the first round's prefix is long enough to be cached."""
@@ -274,18 +283,52 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
         if not all(isinstance(text, str) for text in texts):
             raise ValueError("a block of text without a text")
         text = "".join(texts)
+        calls = _calls(blocks, answer.stop_reason)
+        said = text or "".join(call.name for call in calls)
         thoughts = [block.get("thinking") for block in blocks if block.get("type") == "thinking"]
         told = answer.usage if isinstance(answer.usage, dict) else {}
         return Reply(
             text=text,
-            finish=self._finish(answer.stop_reason, text, answer.error),
-            usage=self._counted(answer.usage, _usage(told), text),
+            finish=self._finish(answer.stop_reason, said, answer.error),
+            usage=self._counted(answer.usage, usage(told), text),
             model=named(answer.model),
-            native=_native(blocks),
+            native=held_or_none(_native(blocks)) if calls else _native(blocks),
             request_id=named(headers.get("request-id")) or named(answer.id),
             reasoning="\n\n".join(one for one in thoughts if one and isinstance(one, str)),
             tier=served_on(told.get("service_tier")),
+            tool_calls=calls,
         )
+
+
+def _tool(tool: Tool | ProviderTool) -> Json:
+    """Return the entry of a tool. A provider's definition is long: it is read from the cache."""
+    if isinstance(tool, ProviderTool):
+        return {**tool.entry, "cache_control": _CACHED}
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": dict(tool.parameters),
+        **({"strict": True} if tool.strict else {}),
+    }
+
+
+def _calls(blocks: list[Json], reason: str | None) -> tuple[ToolCall, ...]:
+    """Return the calls of a reply; the last one of a reply that was cut off may be half a call."""
+    made = [block for block in blocks if block.get("type") == "tool_use"]
+    if (
+        reason in ("max_tokens", "model_context_window_exceeded")
+        and made
+        and made[-1] is blocks[-1]
+    ):
+        del made[-1]
+    return tuple(
+        ToolCall(
+            named(block.get("id")),
+            ".".join(filter(None, map(named, (block.get("toolset_name"), block.get("name"))))),
+            held_or_none(block.get("input")),
+        )
+        for block in made
+    )
 
 
 def _native(content: list[Json]) -> object:
@@ -294,46 +337,3 @@ def _native(content: list[Json]) -> object:
     if all(block.get("type") == "text" for block in content):
         return None
     return [b for b in content if b.get("type") != "text" or str(b.get("text", "")).strip()]
-
-
-def _usage(told: Json) -> Usage | None:
-    read = told.get("cache_read_input_tokens") or 0
-    written = told.get("cache_creation_input_tokens") or 0
-    plain, details = told.get("input_tokens"), told.get("output_tokens_details")
-    parts = [counted(one) for one in (plain, read, written)]
-    return usage_of(
-        # The API counts tokens of the prompt cache apart.
-        input=None if None in parts else sum(one or 0 for one in parts),
-        output=told.get("output_tokens"),
-        cached=read,
-        cache_write=written,
-        reasoning=details.get("thinking_tokens") if isinstance(details, dict) else None,
-    )
-
-
-def image_rule(edge: int, limit: int) -> ImageRule:
-    """Claude: patches of 28 px; the largest size whose padded sides and patches are allowed."""
-
-    def patches(width: int, height: int) -> int:
-        return ceil(width / 28) * ceil(height / 28)
-
-    def fit(width: int, height: int) -> tuple[int, int]:
-        longest, shortest = max(width, height), min(width, height)
-
-        def at(long: int) -> tuple[int, int]:
-            return long, max(1, round(shortest * long / longest))
-
-        def too_large(long: int) -> bool:
-            return ceil(long / 28) * 28 > edge or patches(*at(long)) > limit
-
-        size = at(1 + bisect_left(range(2, longest + 1), True, key=too_large))
-        return size if width >= height else size[::-1]
-
-    return ImageRule(
-        fit,
-        lambda w, h: patches(*fit(w, h)),
-        max_side=edge,
-        # The API takes 10 MB in base64; a quarter of that is the encoding.
-        max_bytes=7_500_000,
-        source="Anthropic, vision guide, 2026-11",
-    )

@@ -7,12 +7,13 @@ counts as missing where it is of another type than expected.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
-from adapters.checks import counted, usage_of
-from adapters.conversation import Usage
+from adapters.checks import counted, held, held_or_none, named, plain_json, usage_of
+from adapters.conversation import ToolCall, Usage
 
 _WORDS = ("text", "thinking", "reasoning", "content", "summary", "refusal")
 """Fields that hold the words of a part, the likeliest first."""
@@ -30,6 +31,7 @@ class ChatMessage(msgspec.Struct):
     reasoning_content: object = None
     reasoning: object = None
     reasoning_details: object = None
+    tool_calls: object = None
 
 
 class _Choice(msgspec.Struct):
@@ -72,6 +74,34 @@ def said(message: ChatMessage) -> tuple[str, str, str]:
     told = (message.reasoning_content, message.reasoning, message.reasoning_details)
     thinking = "".join(thoughts) or next(filter(None, map(_words, told)), "")
     return "".join(texts), thinking, "".join(refusals)
+
+
+def calls(message: ChatMessage) -> tuple[ToolCall, ...]:
+    """Return the calls of a reply, in order. Arguments that are no JSON, or JSON that no record
+    holds, stay a text.
+
+    Raises ValueError for a call without a name.
+    """
+    told = message.tool_calls
+    return tuple(map(_call, told if isinstance(told, list) else []))
+
+
+def _call(told: object) -> ToolCall:
+    function = told.get("function") if isinstance(told, dict) else None
+    name = function.get("name") if isinstance(function, dict) else None
+    if not isinstance(told, dict) or not isinstance(function, dict) or not isinstance(name, str):
+        raise ValueError("a call without a function's name in `tool_calls`")
+    return ToolCall(named(told.get("id")), named(name), arguments_of(function.get("arguments")))
+
+
+def arguments_of(told: object) -> object:
+    """Return the arguments of a call, which come as a text of JSON. What is no JSON, or JSON that
+    no record holds, stays a text; other values that no record holds are None."""
+    if not isinstance(told, str):
+        return held_or_none(told)
+    with suppress(ValueError):
+        return held(plain_json(told.encode("utf-8", "surrogatepass")))
+    return told
 
 
 def usage(told: object, counts: tuple[str, str] = CHAT_COUNTS) -> Usage | None:

@@ -23,7 +23,18 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Finish, Message, Prefixes, Reply, Text, Tier
+from adapters.conversation import (
+    Finish,
+    Message,
+    Picture,
+    Prefixes,
+    ProviderTool,
+    Reply,
+    Result,
+    Text,
+    Tier,
+    Tool,
+)
 from adapters.endpoints import Endpoint
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
 from adapters.registry import load
@@ -106,19 +117,54 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         marks = self._marks(request)
-        messages = [
-            await self._message(message, pictures, number in marks)
-            for number, message in enumerate(request.conversation.messages)
-        ]
-        return {"model": self._info.model, "messages": messages}
+        messages: list[Any] = []
+        for number, message in enumerate(request.conversation.messages):
+            messages += await self._messages(message, pictures, number in marks)
+        body: Json = {"model": self._info.model, "messages": messages}
+        if request.conversation.tools:
+            body["tools"] = [self._function(tool) for tool in request.conversation.tools]
+        return body
 
-    async def _message(self, message: Message, pictures: PictureSource, marked: bool) -> Json:
-        if message.role != "user":
-            is_reply = message.role == "assistant"
-            text = said_before(message) if is_reply else message.text
-            return {"role": message.role, "content": text}
+    def _function(self, tool: Tool | ProviderTool) -> Json:
+        if isinstance(tool, ProviderTool):
+            raise Fatal(
+                f"{self._info.name}: chat completions take functions, not the provider's own "
+                "tools: add --adapter-option wire=responses"
+            )
+        function = {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": dict(tool.parameters),
+        }
+        return {"type": "function", "function": function}
+
+    async def _messages(
+        self, message: Message, pictures: PictureSource, marked: bool
+    ) -> list[object]:
+        """Return a message in the protocol's form.
+
+        A result is a message of its own and holds text alone: its pictures follow behind all
+        results, in a user's message.
+        """
+        if message.role == "system":
+            return [{"role": "system", "content": message.text}]
+        if message.role == "assistant":
+            return [message.native or {"role": "assistant", "content": said_before(message)}]
+        results = [part for part in message.parts if isinstance(part, Result)]
+        answers: list[object] = [
+            {
+                "role": "tool",
+                "tool_call_id": result.call_id,
+                "content": "".join(part.text for part in result.parts if isinstance(part, Text)),
+            }
+            for result in results
+        ]
+        shown = [part for result in results for part in result.parts if isinstance(part, Picture)]
+        rest = [part for part in message.parts if not isinstance(part, Result)]
+        if results and not shown and not rest:
+            return answers
         content: list[Json] = []
-        for part in message.parts:
+        for part in (*shown, *rest):
             if isinstance(part, Text):
                 content.append({"type": "text", "text": part.text})
                 continue
@@ -129,7 +175,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
             content.append({"type": "image_url", "image_url": image})
         if marked and content:
             content[-1]["prompt_cache_breakpoint"] = {"mode": "explicit"}
-        return {"role": "user", "content": content}
+        return [*answers, {"role": "user", "content": content}]
 
     def _parameters(self, generation: Generation, request: Request) -> Json:
         wanted: Json = {
@@ -155,7 +201,9 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
             raise ValueError("no choices")
         choice = answer.choices[0]
         text, reasoning, refusal = chat_answers.said(choice.message)
-        finish = self._finish(choice.finish_reason, text or refusal, choice.error or answer.error)
+        calls = chat_answers.calls(choice.message)
+        said = text or refusal or "".join(call.name for call in calls)
+        finish = self._finish(choice.finish_reason, said, choice.error or answer.error)
         return Reply(
             text=refusal or text,
             finish=Finish.REFUSAL if refusal else finish,
@@ -165,6 +213,8 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
             reasoning=reasoning,
             picture_tokens=chat_answers.picture_tokens(answer.usage),
             tier=served_on(answer.service_tier),
+            tool_calls=calls,
+            native=_as_it_came(choice.message) if calls else None,
         )
 
 
@@ -218,6 +268,12 @@ class ServedModel(ChatAdapter):
             "pixels, and points are read in the wrong place: declare its limits with "
             "--adapter-option max_pixels=N and --adapter-option min_pixels=N"
         )
+
+
+def _as_it_came(message: chat_answers.ChatMessage) -> Json:
+    """Return a reply that makes calls as it is sent back: the text, and the calls unchanged."""
+    content = message.content
+    return {"role": "assistant", "content": content, "tool_calls": message.tool_calls}
 
 
 def on_record(detail: str | None, extra_body: Mapping[str, object] | None) -> dict[str, object]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from adapters.conversation import Reply, Usage
-from adapters.decoding import convert_to, decoder_of
+from adapters.decoding import convert_to, decode_json, decoder_of
 from adapters.embedding import MAX_DIMENSIONS, Embedded, single_precision
 from adapters.secrets import masked
 
@@ -58,6 +58,31 @@ def plain_json(data: bytes, errors: str = "strict") -> Any:
     raise ValueError(reason)
 
 
+def held(value: object) -> object:
+    """Return JSON values that a record holds as they are.
+
+    Raises ValueError for others: numbers that are not finite or too large, halves of characters,
+    values that are nested too deeply.
+    """
+    if _depth(value) > MAX_DEPTH:
+        raise ValueError("nested too deeply")
+    try:
+        same = decode_json(msgspec.json.encode(value))
+    except _FAILURES as error:
+        raise ValueError(str(error) or type(error).__name__) from None
+    if same != value:
+        raise ValueError("a number that is not finite or too large")
+    return value
+
+
+def held_or_none(value: object) -> object:
+    """Return JSON values that a record holds; None for others."""
+    try:
+        return held(value)
+    except ValueError:
+        return None
+
+
 def checked(reply: object) -> Reply:
     """Return the reply as it will be read from its record.
 
@@ -79,6 +104,11 @@ def checked(reply: object) -> Reply:
         same = _decode(_encoded(replace(reply, sent=masked(reply.sent))))
     except _FAILURES as error:
         raise ValueError(str(error) or type(error).__name__) from None
+    for call in same.tool_calls:
+        if max(len(call.id), len(call.name)) > MAX_NAME:
+            raise ValueError(f"a call whose id or name has more than {MAX_NAME:,} characters")
+        if _depth(call.arguments) > MAX_DEPTH:
+            raise ValueError("the arguments of a call are nested too deeply")
     _check_counts(same.usage)
     if not 0 <= (same.picture_tokens or 0) <= MAX_TOKENS:
         raise ValueError(f"`picture_tokens` counts {same.picture_tokens} tokens")

@@ -67,6 +67,11 @@ class Fatal(Exception):
     """
 
 
+class EchoRefused(Fatal):
+    """A provider does not take back what the model said earlier: it was said to somebody else, or
+    is no longer stored there."""
+
+
 class UnknownOption(Fatal):
     """A model does not take an option. `option` is its name."""
 
@@ -245,6 +250,8 @@ class AdapterInfo(ModelInfo):
     thinking: Thinking = NEVER
     """When the model thinks before it replies; a run then has room for it in the token limit."""
     takes_pictures: bool = True
+    takes_tools: bool = False
+    """True if it sends `Conversation.tools` and results, and reads the calls of a reply."""
     image_rule: ImageRule | None = None
     coordinates: Coordinates | None = None
     cache_minimum: int | None = None

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from time import monotonic
-from typing import Literal
+from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant"]
 Order = Literal["picture-first", "text-first"]
@@ -44,7 +44,25 @@ class Picture:
     height: int
 
 
-Part = Text | Picture
+Shown = Text | Picture
+"""What a person or a model looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a call that the model made: the answer to the `ToolCall` of this id.
+
+    `is_error` says that it could not be carried out; the parts then say why. `state` is what the
+    provider's own tool is told besides, in its words, and sent as it is.
+    """
+
+    call_id: str
+    parts: tuple[Shown, ...]
+    is_error: bool = False
+    state: Mapping[str, Any] | None = None
+
+
+Part = Shown | Result
 END_TOKEN = "</s>"
 """At the end of a text: an end token follows. Only for models that declare it
 (`AdapterInfo.settings`, `end_tokens`); all others are sent no such text."""
@@ -62,14 +80,23 @@ class Message:
     native: object = None
 
     @property
+    def shown(self) -> tuple[Shown, ...]:
+        """Its texts and pictures, in order, those of results in the place of their result."""
+        return tuple(
+            shown
+            for part in self.parts
+            for shown in (part.parts if isinstance(part, Result) else (part,))
+        )
+
+    @property
     def text(self) -> str:
         """Its texts, one after the other, without the pictures."""
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        return "".join(part.text for part in self.shown if isinstance(part, Text))
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
         """Its pictures, in order."""
-        return tuple(part for part in self.parts if isinstance(part, Picture))
+        return tuple(part for part in self.shown if isinstance(part, Picture))
 
 
 def system(text: str) -> Message:
@@ -130,6 +157,46 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that the model may call; `parameters` is a JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+    @property
+    def strict(self) -> bool:
+        """True if every argument is required and no other is allowed."""
+        required, properties = (self.parameters.get(n, ()) for n in ("required", "properties"))
+        return not self.parameters.get("additionalProperties", True) and set(required) == set(
+            properties
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderTool:
+    """A tool of the provider's own, asked for by an entry in its words, which is sent as it is.
+
+    `tokens` are those of its definition, None if unknown: they count as input of every call.
+    """
+
+    entry: Mapping[str, Any]
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call in a reply. `arguments` are JSON as the model wrote them, of any type.
+
+    Arguments that are no JSON stay a text: whoever reads them decides what they are worth.
+    """
+
+    id: str
+    name: str
+    arguments: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """One reply. `model` is what the provider says it ran; `sent` the parameters that went out.
 
@@ -139,7 +206,7 @@ class Reply:
     read, it is part of no later prompt, key or digest. `picture_tokens` are those of the prompt's
     pictures, None unless the server counts them apart. `tier` is the `Tier` that served the reply,
     "" if the provider does not say, or has another word for it. `refusal` is the provider's error
-    where there is one instead of a reply.
+    where there is one instead of a reply. `tool_calls` are the calls that it makes, in its order.
     """
 
     text: str
@@ -155,6 +222,7 @@ class Reply:
     picture_tokens: int | None = None
     tier: Tier | Literal[""] = ""
     refusal: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
 
     def as_message(self) -> Message:
         """Return the reply as the assistant's turn of the conversation that goes on from it."""
@@ -163,14 +231,18 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Messages so far; `earlier` is the conversation this one was built on, by identity."""
+    """Messages so far; `earlier` is the conversation this one was built on, by identity.
+
+    `tools` are those that the model may call, the same in all that is built on a conversation.
+    """
 
     messages: tuple[Message, ...]
     earlier: Conversation | None = field(default=None, compare=False, repr=False)
+    tools: tuple[Tool | ProviderTool, ...] = ()
 
     def then(self, reply: Reply, *messages: Message) -> Conversation:
         """Append the model's reply and further messages."""
-        return Conversation((*self.messages, reply.as_message(), *messages), self)
+        return Conversation((*self.messages, reply.as_message(), *messages), self, self.tools)
 
     @property
     def added(self) -> tuple[Message, ...]:
@@ -183,17 +255,32 @@ class Conversation:
         return tuple(p for message in self.messages for p in message.pictures)
 
     def digest(self) -> str:
-        """Return the SHA-256 over roles, texts, pictures (digest and recipe) and native parts."""
-        plain = [
+        """Return the SHA-256 over roles, parts, native parts and tools.
+
+        Parts are texts, pictures (digest and recipe) and results. A conversation without tools has
+        the digest that it had before there were any.
+        """
+        plain: list[Any] = [
             [m.role, [_plain_part(p) for p in m.parts], m.native if m.role == "assistant" else None]
             for m in self.messages
         ]
+        if self.tools:
+            plain.append(["tools", [_plain_tool(tool) for tool in self.tools]])
         return hashlib.sha256(canonical_json(plain).encode()).hexdigest()
 
 
-def _plain_part(part: Part) -> list[str]:
+def _plain_tool(tool: Tool | ProviderTool) -> list[Any]:
+    if isinstance(tool, ProviderTool):
+        return ["provider", tool.entry]
+    return [tool.name, tool.description, tool.parameters]
+
+
+def _plain_part(part: Part) -> list[Any]:
     if isinstance(part, Text):
         return ["text", part.text]
+    if isinstance(part, Result):
+        state = [] if part.state is None else [part.state]
+        return ["result", part.call_id, part.is_error, [*map(_plain_part, part.parts)], *state]
     return ["picture", part.digest, part.recipe]
 
 

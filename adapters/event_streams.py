@@ -90,7 +90,10 @@ def chat_answer(stream: Iterable[Json]) -> Json:
     if not is_over and "finish_reason" not in choice:
         raise ValueError("the stream breaks off")
     if choice or pieces:
+        calls = _calls(pieces.pop("tool_calls", []))
         message = {name: _whole(values) for name, values in pieces.items()}
+        if calls:
+            message["tool_calls"] = calls
         answer["choices"] = [{**choice, "message": message}]
     return answer
 
@@ -174,6 +177,24 @@ def gemini_answer(stream: Iterable[Json]) -> Json:
         candidate["content"] = {"role": "model", "parts": parts}
         answer["candidates"] = [candidate]
     return answer
+
+
+def _calls(pieces: list[Any]) -> list[Json]:
+    """Return the calls that pieces make up: those of one index are one call, in the order in
+    which they begin. Pieces without an index are whole calls."""
+    calls: dict[object, Json] = {}
+    for number, piece in enumerate(_objects(pieces)):
+        index = piece.get("index")
+        key = index if isinstance(index, int) else f"piece {number}"
+        call = calls.setdefault(key, {"function": {}})
+        call |= {n: piece[n] for n in ("id", "type") if piece.get(n) is not None}
+        function, grown = piece.get("function"), call["function"]
+        for name, value in function.items() if isinstance(function, dict) else ():
+            if isinstance(value, str) and isinstance(grown.get(name), str):
+                value = grown[name] + value
+            if value is not None:
+                grown[name] = value
+    return list(calls.values())
 
 
 def _objects(value: object) -> list[Json]:

@@ -40,6 +40,7 @@ _OF_THE_RUN = re.compile(
     r"api.?key|authenticat|authori[sz]|credential|permission|access token|failed.precondition|"
     r"billing|credit|quota|balance|payment|spend(ing)? limit|your (account|organi[sz]ation)|"
     r"(unknown|invalid|unsupported|no such|not a valid) model\b|server is pinned to|"
+    r"not enabled (for|on) (the |this )?models?\b|"
     r"\bmodels?[\s/:`'\"]+(\S+ )?((is|was) )?"
     r"(not (found|available|supported|valid|enabled)|does not exist|unavailable|no longer)",
     re.IGNORECASE,
@@ -246,9 +247,12 @@ def _is_of_the_run(failure: Failure) -> bool:
 
 
 def _names_a(failure: Failure, parameters: Collection[str]) -> bool:
-    """Return whether an error is about a parameter, which every call has."""
+    """Return whether an error is about a parameter or the tools, which every call has."""
+    of_all = {"model", "tools", "tool_choice", *parameters}
     if failure.param:
-        return re.split(r"[.\[]", failure.param)[0] in {"model", *parameters}
+        return re.split(r"[.\[]", failure.param)[0] in of_all
+    if failure.message.startswith(("tools.", "tools[", "tool_choice")):
+        return True
     return _names(failure.message, parameters)
 
 

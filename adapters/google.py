@@ -20,11 +20,17 @@ from adapters import prices
 from adapters.api import ApiAdapter, hosted, said_before
 from adapters.api_client import Json
 from adapters.contract import Adapter, Fatal, Generation, PictureSource, Request
-from adapters.conversation import Message, Reply, Text, Tier
+from adapters.conversation import Message, ProviderTool, Reply, Result, Shown, Text, Tier, Tool
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.event_streams import gemini_answer
 from adapters.faults import Failure
-from adapters.google_answers import GenerateContentResponse, reply_of
+from adapters.google_answers import (
+    GenerateContentResponse,
+    calls_in,
+    declaration,
+    reply_of,
+    response_to,
+)
 from adapters.google_models import facts_of
 from adapters.listing import LIMIT_S, said_of
 from adapters.registry import load
@@ -136,6 +142,7 @@ class GoogleAdapter(ApiAdapter):
             context_tokens=prices.context_tokens("google", model),
             image_rule=self._facts.rule,
             coordinates="per-mille",
+            takes_tools=True,
             cache_minimum=self._facts.cache_minimum,
             tiers=() if on_vertex else (*self.tier_words, "batch"),
         )
@@ -175,30 +182,45 @@ class GoogleAdapter(ApiAdapter):
         return said_of(self._info.model, answer.content, answer.headers)
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
-        messages = request.conversation.messages
-        content: Json = {
-            "contents": [await self._content(m, pictures) for m in messages if m.role != "system"]
-        }
+        messages, tools = request.conversation.messages, request.conversation.tools
+        calls: list[Json] = []
+        content: Json = {"contents": []}
+        for message in messages:
+            if message.role != "system":
+                content["contents"].append(await self._content(message, pictures, calls))
+                calls = calls_in(message.native)
         system = "\n\n".join(m.text for m in messages if m.role == "system")
         if system:
             content["systemInstruction"] = {"role": "user", "parts": [{"text": system}]}
+        own = [dict(tool.entry) for tool in tools if isinstance(tool, ProviderTool)]
+        functions = [declaration(tool) for tool in tools if isinstance(tool, Tool)]
+        if tools:
+            content["tools"] = [*own, *([{"functionDeclarations": functions}] if functions else [])]
         return content
 
-    async def _content(self, message: Message, pictures: PictureSource) -> Any:
+    async def _content(self, message: Message, pictures: PictureSource, calls: list[Json]) -> Any:
+        """Return a turn. `calls` are those of the turn before: its results answer them in order."""
         if message.role == "assistant":
             text = said_before(message)
             return message.native or {"role": "model", "parts": [{"text": text}]}
         parts: list[Json] = []
+        waiting = iter(calls)
         for part in message.parts:
-            if isinstance(part, Text):
-                parts.append({"text": part.text})
+            if isinstance(part, Result):
+                shown = [await self._shown(one, pictures) for one in part.parts]
+                parts.append(response_to(next(waiting, {}), part, shown))
                 continue
-            picture = await pictures.encoded(part)
-            data = b2a_base64(picture.data, newline=False).decode()
-            parts.append({"inlineData": {"mimeType": picture.media_type, "data": data}})
-            if self._level and self._facts.levels:
+            parts.append(await self._shown(part, pictures))
+            if "inlineData" in parts[-1] and self._level and self._facts.levels:
                 parts[-1]["mediaResolution"] = {"level": self._level}
         return {"role": "user", "parts": parts}
+
+    async def _shown(self, part: Shown, pictures: PictureSource) -> Json:
+        if isinstance(part, Text):
+            return {"text": part.text}
+        picture = await pictures.encoded(part)
+        data = b2a_base64(picture.data, newline=False).decode()
+        return {"inlineData": {"mimeType": picture.media_type, "data": data}}
 
     @property
     def _level(self) -> str | None:
@@ -239,10 +261,9 @@ class GoogleAdapter(ApiAdapter):
 
         # The whole body goes as an extra, in place of an empty content: the SDK types nothing anew,
         # and what Google signed goes back unchanged, with fields that the SDK does not know. Tiers
-        # are documented for the older version only.
-        options = types.HttpOptions(
-            extra_body=body, api_version="v1beta" if self.tier_field in body else None
-        )
+        # and tools are documented for the older version only.
+        needs_beta = not self._on_vertex and (self.tier_field in body or "tools" in body)
+        options = types.HttpOptions(extra_body=body, api_version="v1beta" if needs_beta else None)
         config = _config_type()(
             http_options=options,
             should_return_http_response=True,

@@ -1,4 +1,4 @@
-"""Answers of the Gemini API.
+"""Answers of the Gemini API, and the functions that they may call.
 
 Written against the API's reference, November 2026.
 """
@@ -13,9 +13,16 @@ import msgspec
 
 from adapters.api import served_on
 from adapters.api_client import Json
-from adapters.checks import named, usage_of
-from adapters.conversation import Finish, Reply, Tier, Usage
+from adapters.checks import held_or_none, named, usage_of
+from adapters.contract import Fatal
+from adapters.conversation import Finish, Reply, Result, Tier, Tool, ToolCall, Usage
 from adapters.decoding import convert_to
+
+_MALFORMED = {
+    *("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"),
+    *("MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS"),
+}
+"""Ends of replies whose call Google itself could not read."""
 
 
 class _Part(msgspec.Struct, rename="camel"):
@@ -56,7 +63,10 @@ def reply_of(
 ) -> Reply:
     """Read a reply; `finish` returns why it ended, given the word for it, the text and any error.
 
-    Raises ValueError for an answer without a reply, and what `finish` raises.
+    A call that Google could not read is one without a name and arguments.
+
+    Raises ValueError for an answer without a reply, `Fatal` for one that says that a thought was
+    not sent back, and what `finish` raises.
     """
     told = answer.usage_metadata if isinstance(answer.usage_metadata, dict) else {}
     base = Reply(
@@ -76,10 +86,67 @@ def reply_of(
     parts = convert_to(content, _Content).parts or []
     text = "".join(part.text for part in parts if part.text and not part.thought)
     thoughts = "".join(part.text for part in parts if part.text and part.thought)
-    ended = finish(candidate.finish_reason, text, candidate.error or answer.error)
+    calls = [_call(call) for call in calls_in(content)]
+    word = candidate.finish_reason
+    if word == "MISSING_THOUGHT_SIGNATURE":
+        raise Fatal("Gemini: a thought of an earlier turn did not go back; please report this")
     signed = any(part.thought_signature for part in parts)
-    native = content if signed else None
-    return replace(base, text=text, finish=ended, native=native, reasoning=thoughts)
+    native = content if signed or calls else None
+    if word in _MALFORMED:
+        calls.append(ToolCall("", "", None))
+        # What came with it is no answer, but people may read it.
+        word, text, thoughts = "STOP", "", "\n\n".join(filter(None, (thoughts, text)))
+    ended = finish(word, text or "call" * len(calls), candidate.error or answer.error)
+    return replace(
+        base,
+        text=text,
+        finish=ended,
+        native=held_or_none(native) if calls else native,
+        reasoning=thoughts,
+        tool_calls=tuple(calls),
+    )
+
+
+def calls_in(native: object) -> list[Json]:
+    """Return the calls of a turn as Google wrote them, in order."""
+    parts = native.get("parts") if isinstance(native, dict) else None
+    calls = (part.get("functionCall") for part in parts or () if isinstance(part, dict))
+    return [call for call in calls if isinstance(call, dict)]
+
+
+def _call(call: Json) -> ToolCall:
+    # Left out where there are none.
+    arguments = {} if call.get("args") is None else held_or_none(call["args"])
+    return ToolCall(named(call.get("id")), named(call.get("name")), arguments)
+
+
+def declaration(tool: Tool) -> Json:
+    """Return a function as a request declares it."""
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "parametersJsonSchema": dict(tool.parameters),
+    }
+
+
+def response_to(call: Json, result: Result, shown: list[Json]) -> Json:
+    """Return the answer to a call: under its name and id, with its pictures apart."""
+    # The computer tool asks for the page's address. A recorded picture has none.
+    response: Json = {"url": ""}
+    if text := "".join(one.get("text", "") for one in shown):
+        response["error" if result.is_error else "output"] = text
+    arguments = call.get("args")
+    if isinstance(arguments, dict) and arguments.get("safety_decision"):
+        response["safety_acknowledgement"] = "true"
+    named = {name: call[name] for name in ("id", "name") if name in call}
+    pictures = [one for one in shown if "inlineData" in one]
+    return {
+        "functionResponse": {
+            **named,
+            "response": response,
+            **({"parts": pictures} if pictures else {}),
+        }
+    }
 
 
 def _tier(told: Json, headers: Mapping[str, str]) -> Tier | Literal[""]:

@@ -119,8 +119,9 @@ def openai(
         thinking=thinking_of(model, extra_body),
         image_rule=rule,
         coordinates=coordinates,
+        takes_tools=True,
         cache_minimum=CACHE_MINIMUM if endpoint.is_official else None,
-        tiers=(*ChatAdapter.tier_words, "batch"),
+        tiers=(*ChatAdapter.tier_words, *(() if over_responses else ("batch",))),
         cached_shares={"batch": 0.5},
     )
     if facts is None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import msgspec
@@ -20,13 +18,24 @@ from adapters import chat_answers, chat_completions
 from adapters.api import picture_text, said_before, served_on
 from adapters.api_client import Json
 from adapters.chat_completions import ChatAdapter
-from adapters.checks import named
-from adapters.contract import Fatal, Generation, PictureSource, Request
-from adapters.conversation import Finish, Message, Reply, Text
-from adapters.faults import Failure
+from adapters.checks import held_or_none, named
+from adapters.contract import EchoRefused, Fatal, Fault, Generation, PictureSource, Request
+from adapters.conversation import (
+    Finish,
+    Message,
+    ProviderTool,
+    Reply,
+    Result,
+    Shown,
+    Text,
+    Tool,
+    ToolCall,
+)
+from adapters.faults import Failure, error_line
 
 ENCRYPTED = "reasoning.encrypted_content"
 _COUNTS = "input", "output"
+_OF_ITEMS = frozenset(("type", "id", "call_id", "status"))
 _OVER = ("response.completed", "response.incomplete", "response.failed")
 # Codes of a reply that failed because of what was asked.
 _OF_THE_PROMPT = re.compile(r"image|_policy|^invalid_prompt$")
@@ -79,49 +88,68 @@ class ResponsesWire(ChatAdapter):
             "--tier batch or --adapter-option wire=responses"
         )
 
-    def failed(
-        self, status: int, body: object, headers: Mapping[str, str] = MappingProxyType({})
-    ) -> Failure:
-        failure = super().failed(status, body, headers)
-        if status in {400, 404} and _ECHO_REFUSED.search(f"{failure.code} {failure.message}"):
-            return replace(failure, final=True)
-        return failure
+    def verdict(
+        self, failure: Failure, sent: Json, left_out: frozenset[str] = frozenset()
+    ) -> Finish | Fault | Fatal | None:
+        said = f"{failure.code} {failure.message}"
+        if failure.status in {400, 404} and _ECHO_REFUSED.search(said):
+            return EchoRefused(error_line(failure, self.speaker, self.clean))
+        return super().verdict(failure, sent, left_out)
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         marks = self._marks(request)
-        messages = request.conversation.messages
+        messages, tools = request.conversation.messages, request.conversation.tools
+        keeps = _keeps(request) or bool(self._extra.get("store"))
+        kinds = {item["call_id"]: item for m in messages for item in _calls_in(m.native)}
         body: Json = {
             "model": self._info.model,
             "input": [
                 item
                 for number, message in enumerate(messages)
                 if message.role != "system"
-                for item in await self._items(message, pictures, number in marks)
+                for item in await self._items(message, pictures, number in marks, keeps, kinds)
             ],
         }
+        if tools:
+            body["tools"] = list(map(_tool, tools))
         if system := "\n\n".join(m.text for m in messages if m.role == "system"):
             body["instructions"] = system
         return body
 
     async def _items(
-        self, message: Message, pictures: PictureSource, marked: bool
+        self,
+        message: Message,
+        pictures: PictureSource,
+        marked: bool,
+        keeps: bool,
+        calls: Mapping[str, Json],
     ) -> Iterable[Json]:
+        """Return the items of a message.
+
+        keeps: whether the server stores what it says. calls: the items of earlier calls, by id.
+        """
         if message.role == "assistant":
-            return self._echoed(message)
+            return self._echoed(message, keeps)
+        items: list[Json] = []
         content: list[Json] = []
         for part in message.parts:
-            if isinstance(part, Text):
-                content.append({"type": "input_text", "text": part.text})
-                continue
-            picture = await pictures.encoded(part)
-            url = picture_text(picture, f"data:{picture.media_type};base64,")
-            detail = self._detail or "auto"
-            content.append({"type": "input_image", "image_url": url, "detail": detail})
+            if isinstance(part, Result):
+                shown = [await self._shown(one, pictures) for one in part.parts]
+                items.append(_output(calls.get(part.call_id, {}), part, shown))
+            else:
+                content.append(await self._shown(part, pictures))
         if marked and content:
             content[-1]["prompt_cache_breakpoint"] = {"mode": "explicit"}
-        return [{"role": "user", "content": content}]
+        return [*items, {"role": "user", "content": content}] if content else items
 
-    def _echoed(self, message: Message) -> list[Json]:
+    async def _shown(self, part: Shown, pictures: PictureSource) -> Json:
+        if isinstance(part, Text):
+            return {"type": "input_text", "text": part.text}
+        picture = await pictures.encoded(part)
+        url = picture_text(picture, f"data:{picture.media_type};base64,")
+        return {"type": "input_image", "image_url": url, "detail": self._detail or "auto"}
+
+    def _echoed(self, message: Message, keeps: bool) -> list[Json]:
         """Return the items of a reply as they go back."""
         native: Any = message.native or []
         items: list[Json] = list(native)
@@ -130,7 +158,7 @@ class ResponsesWire(ChatAdapter):
             items.pop()
         if not items:
             return [{"role": "assistant", "content": said_before(message)}]
-        if self._extra.get("store"):
+        if keeps:
             return items
         # Nothing was stored that an id could name.
         return [{name: item[name] for name in item if name != "id"} for item in items]
@@ -148,7 +176,12 @@ class ResponsesWire(ChatAdapter):
         reasoning = wanted.get("reasoning", {})
         if effort is not None and isinstance(reasoning, Mapping):
             wanted["reasoning"] = {"effort": effort, **reasoning}
-        usual: Json = {"store": False}
+        if _keeps(request):
+            self._notify(
+                f"{self._info.name}: OpenAI takes its own tools only with store, and keeps the "
+                "pictures for 30 days"
+            )
+        usual: Json = {"store": _keeps(request)}
         if self._info.thinking.happens(effort, None):
             usual["include"] = [ENCRYPTED]
         wanted = {name: usual[name] for name in usual if name not in self._extra} | wanted
@@ -179,23 +212,26 @@ class ResponsesWire(ChatAdapter):
 
     def _read(self, answer: Any, headers: Mapping[str, str]) -> Reply:
         text, reasoning, refusal = _said(answer.output)
+        calls = () if refusal else tuple(map(_call, _calls_in(answer.output)))
         why = self._why_refused(answer.error)
         if why:
-            text, refusal, finish = "", "", Finish.PROVIDER_REFUSED
+            text, refusal, calls, finish = "", "", (), Finish.PROVIDER_REFUSED
         else:
             failed = answer.error or answer.status == "failed"
-            finish = self._finish(_end(answer), text or refusal, failed)
+            said = text or refusal or "".join(call.name for call in calls)
+            finish = self._finish(_end(answer), said, failed)
         return Reply(
             text=refusal or text,
             finish=Finish.REFUSAL if refusal else finish,
             usage=self._counted(answer.usage, chat_answers.usage(answer.usage, _COUNTS), text),
             model=named(answer.model),
-            native=answer.output or None,
+            native=(held_or_none(answer.output) if calls else answer.output) or None,
             request_id=named(headers.get("x-request-id")) or named(answer.id),
             reasoning=reasoning,
             picture_tokens=chat_answers.picture_tokens(answer.usage, _COUNTS),
             tier=served_on(answer.service_tier),
             refusal=why,
+            tool_calls=calls,
         )
 
     def _why_refused(self, error: object) -> str:
@@ -234,6 +270,56 @@ def _said(output: list[Json]) -> tuple[str, str, str]:
         thoughts.append(thought)
         refusals.append(refusal)
     return "\n".join(filter(None, texts)), "\n\n".join(filter(None, thoughts)), "".join(refusals)
+
+
+def _keeps(request: Request) -> bool:
+    """Return whether a request has a tool of the provider's own."""
+    return any(isinstance(tool, ProviderTool) for tool in request.conversation.tools)
+
+
+def _tool(tool: Tool | ProviderTool) -> Json:
+    if isinstance(tool, ProviderTool):
+        return dict(tool.entry)
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "strict": tool.strict,
+        "parameters": dict(tool.parameters),
+    }
+
+
+def _calls_in(native: object) -> list[Json]:
+    """Return the items of a reply that are whole calls, in order."""
+    return [
+        item
+        for item in (native if isinstance(native, list) else [])
+        if str(item.get("type", "")).endswith("_call") and isinstance(item.get("call_id"), str)
+        if item.get("status") in (None, "completed")
+    ]
+
+
+def _call(item: Json) -> ToolCall:
+    """Read a call: of a function, or of a tool whose item has its arguments as fields."""
+    kind = str(item["type"]).removesuffix("_call")
+    if kind == "function":
+        arguments = chat_answers.arguments_of(item.get("arguments"))
+        return ToolCall(named(item["call_id"]), named(item.get("name")), arguments)
+    fields = {name: item[name] for name in item if name not in _OF_ITEMS}
+    return ToolCall(named(item["call_id"]), named(kind), held_or_none(fields))
+
+
+def _output(item: Json, result: Result, shown: list[Json]) -> Json:
+    """Return the answer to a call. A tool of the provider's is answered with one picture."""
+    answer: Json = {"type": f"{item.get('type')}_output", "call_id": result.call_id}
+    if item.get("type") == "function_call":
+        texts = [one["text"] for one in shown if one["type"] == "input_text"]
+        return answer | {"output": "".join(texts) if len(texts) == len(shown) else shown}
+    picture = next(one for one in reversed(shown) if one["type"] == "input_image")
+    answer["output"] = {**picture, "type": f"{str(item['type']).removesuffix('_call')}_screenshot"}
+    if checks := item.get("pending_safety_checks"):
+        answer["acknowledged_safety_checks"] = checks
+    return answer
 
 
 def _end(answer: ModelResponse) -> str | None:

@@ -180,6 +180,7 @@ def scripted(
         model=Path(model).stem if model else "scripted",
         provider="scripted",
         stand_in="code",
+        takes_tools=True,
         concurrency=concurrency,
         open_dialogues=open_dialogues,
         context_tokens=context_tokens,

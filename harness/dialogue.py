@@ -51,6 +51,8 @@ class Ask:
         sample: number of the reply, from 0, where one conversation is asked several times.
         temperature: used instead of the run's, for a model.
         seed: sent instead of the run's, which differs by sample and repeat.
+        rehearsed: the reply that an estimate takes it to get, where the dialogue goes on for as
+            long as replies are such; None: an empty one.
     """
 
     conversation: Conversation
@@ -63,6 +65,7 @@ class Ask:
     sample: int = 0
     temperature: float | None = None
     seed: int | None = None
+    rehearsed: Reply | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:

@@ -39,7 +39,9 @@ LIVE_ACTIONS = ActionSpace(
         ActionKind("PRESS", (*_PERHAPS, Argument("key", "text"))),
         ActionKind("KEYS", (_VALUE,)),
         ActionKind("SCROLL", (*_PERHAPS, Argument("direction", "choice", DIRECTIONS))),
-        ActionKind("SCROLL_BY", (Argument("delta_x", "number"), Argument("delta_y", "number"))),
+        ActionKind(
+            "SCROLL_BY", (*_PERHAPS, Argument("delta_x", "number"), Argument("delta_y", "number"))
+        ),
         ActionKind("DRAG", (*_WHERE, Argument("to_x", "number"), Argument("to_y", "number"))),
         ActionKind("GOTO", (Argument("url", "text"),)),
         ActionKind("BACK"),
@@ -53,10 +55,10 @@ LIVE_ACTIONS = ActionSpace(
 """Points are in pixels of the screenshot. `TYPE` replaces the text of its field, and presses Enter
 afterwards if it says so; `SELECT` takes an option by its label or value; `ENTER` presses Enter, in
 the element if there is one; `PRESS` presses a key by its name (`Tab`, `ArrowDown`, `Control+a`),
-`KEYS` types a text, both where the focus is; `SCROLL_BY` goes so many pixels to the right and down;
-`DRAG` goes from its element or point to (to_x, to_y). `MESSAGE` tells the user something, and the
-environment decides whether that ends the episode; `STOP` says that the agent is done, `INFEASIBLE`
-that the task cannot be done."""
+`KEYS` types a text, both where the focus is; `SCROLL_BY` goes so many pixels to the right and down,
+with the pointer at its place or in the middle; `DRAG` goes from its element or point to (to_x,
+to_y). `MESSAGE` tells the user something, and the environment decides whether that ends the
+episode; `STOP` says that the agent is done, `INFEASIBLE` that the task cannot be done."""
 
 _NEW_TAB = Argument("new_tab", "flag", required=False, compared="ignored")
 BROWSER_ACTIONS = ActionSpace(

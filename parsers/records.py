@@ -57,6 +57,8 @@ class Status(StrEnum):
     """Neither an element nor an operation could be read."""
     REFUSAL = "refusal"
     """The model declined to answer."""
+    OUT_OF_TURNS = "out_of_turns"
+    """The model went on looking until it might look no more, and did not act."""
     EMPTY = "empty"
     """The reply holds no text."""
     TRUNCATED = "truncated"
@@ -86,6 +88,7 @@ STATUS_WORDS = {
     Status.OUT_OF_RANGE: "beyond the list",
     Status.PARSE_ERROR: "unreadable",
     Status.REFUSAL: "refused",
+    Status.OUT_OF_TURNS: "out of turns",
     Status.EMPTY: "empty",
     Status.TRUNCATED: "cut off",
     Status.CONTENT_FILTER: "filtered by the provider",

@@ -64,6 +64,7 @@ _NO_ANSWER = frozenset(
     {
         Status.PARSE_ERROR,
         Status.REFUSAL,
+        Status.OUT_OF_TURNS,
         Status.EMPTY,
         Status.TRUNCATED,
         Status.CONTENT_FILTER,

@@ -65,6 +65,7 @@ def kind_of(status: str) -> str:
         Status.REFUSAL.value: "refused",
         Status.CONTENT_FILTER.value: "refused",
         Status.PROVIDER_REFUSED.value: "refused",
+        Status.OUT_OF_TURNS.value: "looked only",
         Status.EMPTY.value: "no text",
         Status.TRUNCATED.value: "cut off",
         Status.TOO_LONG.value: "never asked",

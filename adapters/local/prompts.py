@@ -202,7 +202,7 @@ def _parts(message: Message) -> list[dict[str, str]]:
     write = _reply_text if message.role == "assistant" else escaped
     return [
         {"type": "text", "text": write(part.text)} if isinstance(part, Text) else {"type": "image"}
-        for part in message.parts
+        for part in message.shown
     ]
 
 

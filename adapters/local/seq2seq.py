@@ -63,7 +63,7 @@ class Seq2SeqFamily:
 
         if conversation.pictures:
             raise Fatal("an encoder-decoder model takes no pictures")
-        parts = [p.text for m in conversation.messages for p in m.parts if isinstance(p, Text)]
+        parts = [p.text for m in conversation.messages for p in m.shown if isinstance(p, Text)]
         ends = [self.marked and text.endswith(END_TOKEN) for text in parts]
         if self.marked and len(parts) > 1 and not any(ends):
             raise Fatal("end_tokens=pieces: the protocol does not mark where they go; leave it out")

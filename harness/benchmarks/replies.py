@@ -86,7 +86,7 @@ class PastReplies:
                 Said(
                     call.place,
                     "\n".join(
-                        part for one in call.messages for part in one.parts if isinstance(part, str)
+                        part for one in call.messages for part in one.shown if isinstance(part, str)
                     ),
                     reply.text,
                     reply.reasoning,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from harness.benchmarks.shows import Ready
     from harness.dialogue import Ask, Embed
     from harness.protocols import AskingProtocol
-    from harness.runs import ActRecord, CallRecord, Unit
+    from harness.runs import ActRecord, CallRecord, MessageRecord, Unit
 
 REPLY = "(the model's reply)"
 
@@ -195,8 +195,7 @@ def _print_recorded(call: CallRecord) -> None:
     messages, answer = call.exchange
     for message in messages:
         say(f"\n--- {message.role} ---")
-        for part in message.parts:
-            say(part if isinstance(part, str) else _picture(part))
+        _print_parts(message)
     if call.reply.reasoning:
         say(f"\n--- reasoning ---\n{call.reply.reasoning}")
     heading = f"reply ({call.reply.finish})" if call.is_ask else "answer"
@@ -269,13 +268,20 @@ def _replies(protocol: AskingProtocol, question: Ready[Any], right: bool) -> Map
 
 
 def _print_call(ask: Ask, tokens: int) -> None:
-    from adapters import Text
+    from harness.runs import MessageRecord
 
     say(f"\n===== {ask.place}: about {tokens:,} tokens =====")
     for message in ask.conversation.added:
         say(f"\n--- {message.role} ---")
-        for part in message.parts:
-            say(part.text if isinstance(part, Text) else _picture(part))
+        _print_parts(MessageRecord.of(message))
+
+
+def _print_parts(message: MessageRecord) -> None:
+    for part in message.parts:
+        if isinstance(part, tuple):
+            say(f"[{'error' if part.is_error else 'result'} of call {part.call_id}]")
+        for shown in part.parts if isinstance(part, tuple) else (part,):
+            say(shown if isinstance(shown, str) else _picture(shown))
 
 
 def _picture(picture: Picture) -> str:

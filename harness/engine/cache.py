@@ -82,11 +82,12 @@ class ReplyCache:
             return None
 
     def keep(self, key: str, reply: Reply) -> None:
-        """Keep a reply that ended normally and says something, and ignore others.
+        """Keep a reply that ended normally and says or calls something, and ignore others.
 
         Returns before it is saved.
         """
-        if self._broken is not None or reply.finish is not Finish.STOP or not reply.text.strip():
+        ended = reply.finish is Finish.STOP and bool(reply.text.strip() or reply.tool_calls)
+        if self._broken is not None or not ended:
             return
         self._unsaved[key] = _encoded(KeptReply(reply, self._run))
         if self._saving is None:

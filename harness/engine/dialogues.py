@@ -193,6 +193,12 @@ class OpenDialogue:
         """Return the job for its next trial, whatever is on record."""
         return replace(self.again(), trial=self.trial + 1, renews=False)
 
+    @property
+    def heard_before(self) -> bool:
+        """Whether a reply of this trial is an earlier session's or another run's."""
+        made = (record for record in self.calls.values() if record)
+        return any(record.from_cache or record.name in self.recorded for record in made)
+
     def outcome(
         self, prediction: Prediction | None, error: str | None, invalid: str | None = None
     ) -> Outcome:

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.contract import Adapter, AskingSession, Fatal, PictureSource
+from adapters.contract import Adapter, AskingSession, EchoRefused, Fatal, PictureSource
 from adapters.conversation import Finish, Picture, Reply
 from harness.engine.calls import Calls
 from harness.engine.dialogues import CallLog, Job, Jobs, OpenDialogue
@@ -223,6 +223,12 @@ class Engine:
                 left -= 1
                 if left:
                     continue
+            except EchoRefused as refused:
+                if not dialogue.heard_before:
+                    raise
+                self._observer.notice(f"{dialogue} begins anew: {refused}")
+                job = dialogue.renewed()
+                continue
             except GaveUp as gave_up:
                 settled = Prediction(Status.NO_REPLY) if self._policy.score_failures else None
                 outcome = dialogue.outcome(settled, str(gave_up))

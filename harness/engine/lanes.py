@@ -270,6 +270,11 @@ class AskLane(OpenLane[Request, Reply]):
         return first_request(picture, self.generation)
 
     async def _send(self, request: Request) -> Reply:
+        if request.conversation.tools and not self.info.takes_tools:
+            raise Fatal(
+                f"{request.unit_id}, call '{request.place}': the adapter of {self.info.name} does "
+                "not send tools; choose another model, or a protocol that asks in words"
+            )
         if self._tier:
             request = replace(request, tier=self._tier)
         try:

@@ -63,7 +63,9 @@ class Outcome:
 
 
 def says_nothing(reply: Reply) -> bool:
-    """Return whether a reply has no text, or only a thought that the limit cut off."""
+    """Return whether a reply calls nothing and has no text, or only a thought that was cut off."""
+    if reply.tool_calls:
+        return False
     cut = reply.finish is Finish.LENGTH and ends_in_thought(reply.text)
     return cut or not without_thinking(reply.text).strip()
 

@@ -91,7 +91,8 @@ class Hands:
                 deltas = [arguments.get("delta_x"), arguments.get("delta_y")]
                 if not _are_numbers(deltas):
                     raise NotDone("scrolling needs how far to the right and down")
-                self._wheel(self._middle, *(delta / self._scale for delta in deltas))
+                at = self._place(action) if somewhere else self._middle
+                self._wheel(at, *(delta / self._scale for delta in deltas))
             case "DRAG":
                 self._drag(action)
             case "GOTO":

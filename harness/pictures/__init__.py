@@ -57,6 +57,7 @@ __all__ = [
     "Screenshot",
     "built_in_picture",
     "check_picture",
+    "cropped",
     "decode",
     "grey",
     "plan",
@@ -164,6 +165,36 @@ def _picture(
         marks=_marks(letters, crop, size) if letters else (),
     )
     return Picture(screenshot.digest, recipe.text, *size)
+
+
+def cropped(picture: Picture, box: tuple[float, float, float, float]) -> Picture:
+    """Cut a part out of a picture's original, in the largest size that fits the picture's own.
+
+    box: left, top, right and bottom in pixels of the original, within it.
+
+    >>> whole = plan(PicturePolicy(), Screenshot("d" * 64, 1920, 1080))[0]
+    >>> part = cropped(whole, (100.0, 100.0, 200.4, 200.4))
+    >>> Recipe.parse(part.recipe).box, (part.width, part.height)
+    ((100, 100, 200, 200), (1080, 1080))
+    """
+    recipe = Recipe.parse(picture.recipe)
+    left, top, right, bottom = box
+    scale = min(picture.width / (right - left), picture.height / (bottom - top))
+    size = tuple(
+        max(1, min(most, round(side * scale)))
+        for side, most in ((right - left, picture.width), (bottom - top, picture.height))
+    )
+    first = min(round(left), recipe.box[2] - 1)
+    upper = min(round(top), recipe.box[3] - 1)
+    crop = first, upper, max(round(right), first + 1), max(round(bottom), upper + 1)
+    part = replace(
+        recipe,
+        box=crop,
+        size=(size[0], size[1]),
+        filter="none" if size == (crop[2] - first, crop[3] - upper) else "lanczos",
+        draft=min(recipe.draft, draft_scale(crop, (size[0], size[1]))),
+    )
+    return replace(picture, recipe=part.text, width=size[0], height=size[1])
 
 
 def zoomed(picture: Picture, point: tuple[float, float], share: float) -> Picture:

@@ -4,8 +4,9 @@ Text is counted with cl100k times the adapter's factor, pictures by the provider
 Replies, also those that a later round sends back, are counted as 0, 250 and the maximum number of
 tokens. Where the number of calls depends on the replies, the calls of a dialogue with empty replies
 are counted and scaled to the fewest and the mean number of calls that the protocol declares; the
-highest estimate has the dearest call as often as it may come. Prompt caches and the reply cache are
-ignored; with them a run takes less.
+highest estimate has the dearest call as often as it may come. A dialogue that grows as the model
+looks around (`Ask.rehearsed`) is counted at its longest, and the first so many of its calls. Prompt
+caches and the reply cache are ignored; with them a run takes less.
 
 The highest cost is a bound: it adds up what the cost limit of a run sets aside for its calls, so
 that a run with this limit is never ended by it, retries of lost calls apart.
@@ -143,9 +144,12 @@ def _count(
 def _add_cases(result: RoleEstimate, calls: Sequence[EstimatedCall]) -> None:
     """Add what calls take, scaled to the numbers of calls that there may be."""
     least, most = result.calls_at_least, result.calls_at_most
+    grows = any(isinstance(one.call, Ask) and one.call.rehearsed for one in calls)
     for name, wanted in (("low", least), ("expected", (least + most) / 2)):
-        for call in calls:
-            result.cases[name].add(call.cases[name], wanted / len(calls))
+        for number, call in enumerate(calls):
+            # Where each call has what all before it had, the first so many are made.
+            times = min(1, max(0, wanted - number)) if grows else wanted / len(calls)
+            result.cases[name].add(call.cases[name], times)
     for call in calls:
         result.cases["high"].add(call.cases["high"])
     if calls:

@@ -105,7 +105,7 @@ def estimated_calls(plan: Plan, question: Ready[Any]) -> list[EstimatedCall]:
             ask.conversation,
             (low, mean + expected, high + model.upper_reply(limit)),
         )
-        return Reply("")
+        return ask.rehearsed or Reply("")
 
     def embed(call: Embed) -> Embedded:
         role = plan.roles.get(call.role)

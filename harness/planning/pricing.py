@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from adapters import AdapterInfo, Conversation, ModelInfo, Reply, Request, Text
-from adapters.conversation import Tier, Usage
+from adapters.conversation import ProviderTool, Tier, Usage, canonical_json
 from adapters.prices import PriceSheet
 from harness.errors import UserError
 from parsers import count_tokens
@@ -32,9 +32,15 @@ def tokens_of(conversation: Conversation, info: AdapterInfo, *, upper: bool = Fa
     """Estimated prompt tokens: texts by cl100k and the adapter's factor, pictures by its rule."""
     total = 0.0
     factor = info.text_factor * (UPPER_TEXT if upper else 1.0)
+    for tool in conversation.tools:
+        if isinstance(tool, ProviderTool):
+            total += tool.tokens or 0
+            continue
+        told = canonical_json([tool.name, tool.description, tool.parameters])
+        total += factor * text_tokens(told, info.text_tokens)
     for message in conversation.messages:
         total += TURN_TOKENS if upper else TURN_TOKENS / 2
-        for part in message.parts:
+        for part in message.shown:
             if isinstance(part, Text):
                 total += factor * text_tokens(part.text, info.text_tokens)
             else:

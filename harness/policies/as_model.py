@@ -55,6 +55,7 @@ class PolicyAdapter:
             # Open units keep their pages in memory, and more of them would not help a policy.
             open_dialogues=32,
             takes_pictures=True,
+            takes_tools=True,
             settings={"seed": seed, **(_class_of(policy) if identified else {})},
         )
 

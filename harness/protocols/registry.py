@@ -121,6 +121,14 @@ PROTOCOLS.add(
     "harness.benchmarks.screen.web:ScreenRounds",
     "describe the next action on a screen, then write it in the form of the model's family",
 )
+PROTOCOLS.add(
+    "native",
+    "harness.native.kinds:NativePlace",
+    "a model acts through tools instead of words: on pictures, screens and web pages",
+)
+PROTOCOLS.add("native", "harness.native.kinds:NativeScreen", "the same on screens")
+PROTOCOLS.add("native", "harness.native.live:NativeLive", "the same on live pages")
+PROTOCOLS.add("native", "harness.native.kinds:NativeStep", "the same on recorded web pages")
 
 SHARED = {
     "history": "Earlier steps shown: all, none or K actions; more with +thoughts, +pictures:K or "

@@ -32,7 +32,8 @@ def to_line(record: Any) -> Any:
     """Return what is written for a record.
 
     Fields that only some calls have are left out of the others: reasoning, refusal, tokens of
-    pictures, the tier, and the last fields of `CallRecord`. So are fields that a prediction lacks.
+    pictures, the tier, calls of tools, and the last fields of `CallRecord`. So are fields that a
+    prediction lacks.
     """
     if isinstance(record, CallRecord):
         without: Any = dict(_NONE_OF_THESE)
@@ -44,6 +45,8 @@ def to_line(record: Any) -> Any:
             for name in ("reasoning", "picture_tokens", "tier", "refusal")
             if getattr(record.reply, name) in ("", None)
         }
+        if not record.reply.tool_calls:
+            unset["tool_calls"] = UNSET
         if unset:
             without["reply"] = replace(record.reply, **unset)
         return replace(record, **without)

@@ -14,30 +14,16 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from adapters.conversation import Message, Picture, Reply, Text, Usage
+from adapters.conversation import Picture, Reply, Usage
 from adapters.embedding import Embedded, Vector, from_bytes
 from harness.dialogue import Observation, Result, call_name
 from harness.errors import RunError
+from harness.runs.messages import MessageRecord
 from parsers.records import Prediction, ScoredUnit, Scores
 
-SCHEMA = 8
+SCHEMA = 9
 D = TypeVar("D")
 E = TypeVar("E")
-
-
-@dataclass(frozen=True, slots=True)
-class MessageRecord:
-    """A message that a call added. A part is a text or a reference to a picture."""
-
-    role: str
-    parts: tuple[str | Picture, ...]
-    native: Any = None
-
-    @classmethod
-    def of(cls, message: Message) -> MessageRecord:
-        """Return the record of a message."""
-        parts = tuple(part.text if isinstance(part, Text) else part for part in message.parts)
-        return cls(message.role, parts, message.native)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +136,11 @@ class CallRecord:
             return (MessageRecord("action", (_json(self.act.action),)),), _json(
                 self.act.observation
             )
-        return self.messages, self.reply.text
+        calls = (
+            f"[call {call.id}] {call.name} {_json(call.arguments)}"
+            for call in self.reply.tool_calls
+        )
+        return self.messages, "\n".join(filter(None, (self.reply.text, *calls)))
 
     @property
     def payer(self) -> tuple[str, int]:

@@ -212,7 +212,7 @@ def check_questions(
         call = calls[name_of(ask, record.repeat)]
         if not isinstance(ask, Ask):
             return run.result_of(call)
-        on_record = (part for part in call.messages[-1].parts if isinstance(part, str))
+        on_record = (part for part in call.messages[-1].shown if isinstance(part, str))
         texts = ask.conversation.messages[-1].text, "".join(on_record)
         listed, recorded = (set(_NUMBERED.findall(text)) for text in texts)
         same = listed <= recorded and {n for _, n, _ in listed} == {n for _, n, _ in recorded}
@@ -258,7 +258,7 @@ def _changed(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     changed = dict(changes)
     rules = {
         "benchmark": benchmark_of(settings).options.scoring,
-        "protocol": ("first_of_many", "value_style"),
+        "protocol": ("first_of_many", "value_style", "acts"),
     }
     for owner, known in rules.items():
         name = f"{owner}_option"

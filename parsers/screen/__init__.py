@@ -20,6 +20,8 @@ Edges = tuple[float, float, float, float]
 """Left, top, right and bottom in pixels."""
 Side = Literal["content", "finger"]
 """Meaning of the direction of a scroll: where the view goes, or the finger."""
+Device = Literal["phone", "computer", "browser"]
+"""What a screen belongs to."""
 
 DIRECTIONS = ("up", "down", "left", "right")
 OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
@@ -61,6 +63,11 @@ SCREEN = ActionSpace(
 a text of actions that are done one after the other (`several`, `parts`)."""
 
 BUTTONS = ("back", "home", "enter", "recents")
+BEYOND = (
+    *("long_press", "open_app", "back", "home", "recents"),
+    *("answer", "complete", "impossible"),
+)
+"""Actions that not every set has: a tool offers those of the set alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,9 @@ class Task:
     before: the earlier steps, in order.
     stored: which side the set's own files name in a scroll.
     script: whether a step may hold several actions.
+    device: what the screen belongs to.
+    has: the actions of the set beyond those that every screen has (`BEYOND`), the same for all its
+        steps.
     """
 
     goal: str
@@ -89,6 +99,8 @@ class Task:
     stored: Side = "content"
     before: tuple[Past, ...] = ()
     script: bool = False
+    device: Device = "phone"
+    has: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,3 +150,29 @@ def _object(said: WrittenAction, fields: Mapping[str, str], family: Family) -> s
     if inner:
         return f'{{"name": {quote(tool) if tool else native}, "{inner}": {{{inside}}}}}'
     return family.around.format(f"{{{inside}}}")
+
+
+def neutral(action: Action, numbers: Callable[[Point], Point]) -> str:
+    """Write an action in plain words that are no family's, several with arrows between.
+
+    >>> neutral(Action("click", point=(540.0, 1200.0)), lambda point: point)
+    'click at (540, 1200)'
+    """
+    if action.name == SEVERAL:
+        return " → ".join(neutral(one, numbers) for one in parts(action))
+    said, text, moved = action.name.replace("_", " "), text_of(action), gesture(action)
+    way = action.arguments.get("direction")
+    if action.name == "scroll":
+        if moved is not None:
+            way = way or OPPOSITE[finger_way(*moved)]
+        return f"scroll {way}" if way else said
+    if text:
+        said += f" {json.dumps(text, ensure_ascii=False)}"
+    if moved is not None:
+        start, end = (_pair(numbers(one)) for one in moved)
+        return f"{said} from {start} to {end}"
+    return said if action.point is None else f"{said} at {_pair(numbers(action.point))}"
+
+
+def _pair(point: Point) -> str:
+    return f"({point[0]:g}, {point[1]:g})"

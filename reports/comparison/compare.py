@@ -11,6 +11,7 @@ from harness.runs import Run, RunError
 from parsers import AggregationRules, Average, Declaration, Level, Measure, Results, ScoredUnit
 from parsers.clusters import clustered
 from parsers.counting import cluster_above, parent_of
+from reports.comparison.arms import ARMS, arm_of, facts
 from reports.comparison.pairing import AGAINST, Paired, pair
 from reports.comparison.replies import replies_of
 from reports.comparison.results import Comparison, Comparisons, Contrast, RunProgress, verdict
@@ -63,6 +64,10 @@ def compare_runs(
     if planned is not None and not 0 < planned <= 1:
         raise ValueError(f"a planned difference must lie between 0 and 1, got {planned}")
     opened = open_runs(runs)
+    arms = [ARMS.index(arm_of(run)) for run in opened.values()]
+    if len(arms) == 2 and arms[0] > arms[1]:
+        # What a tool is worth is the difference from the arm without it.
+        opened = dict(reversed(opened.items()))
     if len(opened) < 2:
         raise RunError("a comparison needs two different runs")
     labels = list(opened)
@@ -187,6 +192,7 @@ def _comparison(
         verdict="",
         replies=replies_of(first.run, second.run, pairs.units),
         takes=takes(first, second),
+        arms=tuple(facts(first.run, second.run, {one.unit_id for one in pairs.units}, declared)),
     )
 
 

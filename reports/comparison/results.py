@@ -64,6 +64,7 @@ class Comparison:
     verdict: the conclusion in words.
     replies: how many dialogues a reply decided, and in how many it is the same one.
     takes: tokens, seconds and dollars per answered unit and per success; none for policies.
+    arms: lines about a model that is asked through tools in one run and not in the other.
     """
 
     baseline: str
@@ -82,6 +83,7 @@ class Comparison:
     verdict: str
     replies: Replies
     takes: tuple[Takes, ...] = ()
+    arms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import Any
 
 from harness.runs import Run, RunError
 from reports.comparability import OF_PROTOCOL, row_of
-from reports.settings import Setting, compare
+from reports.comparison.arms import arm_of, named
+from reports.settings import Setting, compare, settings_of
 
 IDENTITY = ("model", "base_url", "model.provider", "model.revision")
 """Settings that identify a model."""
@@ -54,6 +55,13 @@ def check_comparable(
         question = {n: v for n, v in question.items() if None not in v or not _of_one_protocol(n)}
     subject = {n: v for n, v in subject.items() if _of_model(n) or n in question}
     same_model = not any(name in IDENTITY for name in subject)
+    arms = arm_of(first_run), arm_of(second_run)
+    if same_model and arms[0] != arms[1]:
+        sides = [
+            {n: value for n, value in settings_of(run.manifest).items() if _is_compared(n)}
+            for run in (first_run, second_run)
+        ]
+        return named(arms, *sides)
     too_many = {n: v for n, v in question.items() if n not in vary}
     if too_many and not (same_model and len(question) == 1):
         also = "" if same_model else "apart from the model "

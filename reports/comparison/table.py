@@ -180,6 +180,7 @@ def _data(comparisons: Comparisons, above: tuple[str, ...], footnotes: tuple[str
                     for measure in one.declared.of_parents
                 },
                 **({"only_one": list(one.single)} if one.single else {}),
+                **({"arms": list(one.arms)} if one.arms else {}),
                 **({"takes": [asdict(each) for each in one.takes]} if one.takes else {}),
                 "replies": asdict(one.replies),
                 "verdict": one.verdict,
@@ -241,6 +242,7 @@ def _facts(one: Comparison) -> tuple[str, ...]:
             f"the same replies decided {one.replies.same:,} of {one.replies.decided:,} dialogues: "
             "there the runs are one measurement"
         )
+    lines += one.arms
     if one.single:
         lines.append(f"left out, as only one of the runs has it: {', '.join(one.single)}")
     return tuple(lines)

@@ -11,6 +11,8 @@ from adapters.conversation import Picture
 from harness.runs import CallRecord, MessageRecord, Unit
 from harness.runs.pictures import sent_picture
 from parsers import Declaration
+from parsers.points import Convention
+from reports.view.marks import marks_of
 from reports.view.parts import Frame, UnitPage, UnitPart, Window, facts_of, key_of
 from reports.view.points import Points
 
@@ -22,11 +24,13 @@ def detail(
     part: UnitPart,
     blobs: Mapping[str, Sequence[Any]],
     layers: Mapping[str, Window],
+    convention: Convention = "absolute",
 ) -> dict[str, Any]:
     """Return the data of a unit's view. Untrusted texts are values only, never keys.
 
     blobs: file name, width and height by digest, of the blobs that are pictures.
     layers: the files that are laid over the enlarged picture, with the part that each shows.
+    convention: what the numbers in calls mean.
     """
     page, declared, prediction = points.page, points.declared, record.prediction
     return {
@@ -56,8 +60,19 @@ def detail(
         "roles": _roles(calls),
         "sent": [[name, list(window)] for name, window in layers.items()],
         "strip": [_framed(one, blobs) for one in part.strip],
-        "rounds": [_round(call, blobs, linked=part.cuts is None) for call in calls],
+        "rounds": [
+            _round(call, blobs, linked=part.cuts is None)
+            | _marked(call, next(iter(record.pictures), None), convention)
+            for call in calls
+        ],
     }
+
+
+def _marked(
+    call: CallRecord, picture: Picture | None, convention: Convention
+) -> dict[str, list[Any]]:
+    marks = marks_of(call.reply.tool_calls, picture, convention)
+    return {"marks": marks} if marks else {}
 
 
 def _plain(drawn: Any) -> list[Any]:
@@ -145,7 +160,7 @@ def _parts(message: MessageRecord, linked: bool) -> list[list[str]]:
         ["text", part]
         if isinstance(part, str)
         else ["picture", f"{part.width} × {part.height} pixels", _name(part) if linked else ""]
-        for part in message.parts
+        for part in message.shown
     ]
 
 

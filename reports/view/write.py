@@ -24,6 +24,7 @@ from reports.view import POLICY
 from reports.view.detail import detail
 from reports.view.figures import results, write
 from reports.view.folder import call, check, note, prepare
+from reports.view.marks import convention_of
 from reports.view.parts import measure_words, part_of, title_of
 from reports.view.pictures import PictureFile, PictureFolder, UnitWithPictures, wanted_of
 from reports.view.sheets import Sheet, listed, sheets_of
@@ -167,6 +168,7 @@ class RunsPage:
         with self.bar(sheet.declared.units, len(scripts) * len(lanes)) as advance:
             for label, run in sheet.runs.items():
                 of_run: dict[str, UnitWithPictures] = {}
+                convention = convention_of(run.manifest.config)
                 for record in run.records():
                     number = scripts.get(record.unit_id)
                     if number is None:
@@ -185,7 +187,7 @@ class RunsPage:
                     elif pictures is not None and (one.digest or points.page.pictured):
                         known = of_run.get(record.unit_id, one)
                         of_run[record.unit_id] = one._replace(sent={**known.sent, **one.sent})
-                    values = detail(record, calls, points, part, blobs, one.layers)
+                    values = detail(record, calls, points, part, blobs, one.layers, convention)
                     line = call("VLM.add", number, lanes[label, record.repeat], values)
                     path = folder / f"step-{number}.js.new"
                     with path.open("w" if new else "a", encoding="ascii") as file:

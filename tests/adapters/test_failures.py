@@ -161,6 +161,7 @@ def test_a_ramp_limit_is_worth_waiting_for() -> None:
         error(400, "Your credit balance is too low to access the API"),
         error(400, "API key not valid. Please pass a valid API key."),
         error(400, "The model `m` does not exist"),
+        error(400, "Computer Use is not enabled for models/m"),
         error(401, "wrong key"),
         error(402, "no money"),
         error(403, "not for you"),

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters import ImageRule, anthropic, google_models
+from adapters import ImageRule, google_models
+from adapters import anthropic_models as claude
 from adapters import openai as openai_models
 
 PAGE, SQUARE, VIEW = (1280, 7400), (1280, 1280), (1280, 720)
@@ -38,10 +39,14 @@ def openai(model: str, detail: str = "auto") -> ImageRule:
         (openai("gpt-6-astra"), (11136, 1920, 1104), PAGE),
         (openai("gpt-5.6-luna", "high"), (922, 1920, 1104), (354, 2048)),
         (openai("gpt-6-astra", "high"), (2784, 1920, 1104), (640, 3700)),
-        (anthropic.facts_of("claude-sonnet-4-5").rule, (560, 1521, 1196), (271, 1568)),
-        (anthropic.facts_of("claude-3-5-sonnet-20241022").rule, (560, 1521, 1196), (271, 1568)),
-        (anthropic.facts_of("claude-opus-4-7").rule, (1472, 2116, 1196), (446, 2576)),
-        (anthropic.facts_of("claude-haiku-5-5").rule, (1472, 2116, 1196), (446, 2576)),
+        (claude.facts_of("claude-sonnet-4-5").rule, (560, 1521, 1196), (271, 1568)),
+        (
+            claude.facts_of("claude-3-5-sonnet-20241022").rule,
+            (560, 1521, 1196),
+            (271, 1568),
+        ),
+        (claude.facts_of("claude-opus-4-7").rule, (1472, 2116, 1196), (446, 2576)),
+        (claude.facts_of("claude-haiku-5-5").rule, (1472, 2116, 1196), (446, 2576)),
         (google_models.facts_of("gemini-3.8-flash", None).rule, (1120, 1120, 1120), PAGE),
         (google_models.facts_of("gemini-4-argon", "ultra_high").rule, (2240, 2240, 2240), PAGE),
         (google_models.facts_of("gemini-2.5-pro", None).rule, (4644, 2048, 2048), PAGE),
@@ -57,7 +62,7 @@ def test_tokens_and_seen_size(
 
 def test_a_square_picture_of_the_older_models_has_the_documented_side() -> None:
     assert openai("gpt-4o").fit(*SQUARE) == (768, 768)
-    assert anthropic.facts_of("claude-sonnet-4-5").rule.fit(*SQUARE) == (1092, 1092)
+    assert claude.facts_of("claude-sonnet-4-5").rule.fit(*SQUARE) == (1092, 1092)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +83,7 @@ def test_what_gpt_4o_sees_of_tall_pages(
 
 
 def test_what_claude_sees_of_tall_pages() -> None:
-    rule = anthropic.facts_of("claude-sonnet-4-6").rule
+    rule = claude.facts_of("claude-sonnet-4-6").rule
     assert rule.fit(1280, 7412) == (271, 1568)
     assert rule.fit(1280, 5808) == (346, 1568)
     assert rule.tokens(2000, 1500) == 46 * 34
@@ -89,8 +94,8 @@ RULES = [
     openai("gpt-4o", "low"),
     openai("gpt-5.4"),
     openai("gpt-6-astra", "high"),
-    anthropic.facts_of("claude-sonnet-4-5").rule,
-    anthropic.facts_of("claude-opus-5-5").rule,
+    claude.facts_of("claude-sonnet-4-5").rule,
+    claude.facts_of("claude-opus-5-5").rule,
 ]
 
 

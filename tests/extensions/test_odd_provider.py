@@ -49,7 +49,7 @@ class Odd:
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         form = [("longest", str(request.generation.max_tokens))]
         for message in request.conversation.messages:
-            for part in message.parts:
+            for part in message.shown:
                 if isinstance(part, Text):
                     form.append((message.role, part.text))
                 else:

@@ -123,7 +123,7 @@ def in_library_words(conversation: Conversation) -> list[dict[str, Any]]:
         return {"type": "image", "image": pixels(one)}
 
     return [
-        {"role": message.role, "content": [part(one) for one in message.parts]}
+        {"role": message.role, "content": [part(one) for one in message.shown]}
         for message in conversation.messages
     ]
 

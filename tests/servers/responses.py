@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import json
+import re
 from base64 import b64decode
 from typing import Any
 
@@ -28,8 +29,50 @@ def complaint_about(body: Json) -> str | None:
     # With nothing stored, an id names nothing.
     stored = body.get("store", True)
     kind = params.ResponseCreateParamsNonStreaming
-    wrong = strict.complaint(known, kind, "body", frozenset() if stored else {"id"})
-    return wrong or _broken_rule(body, official, stored)
+    # Documented, and missing in the type.
+    items = known["input"] if isinstance(known.get("input"), list) else []
+    known["input"] = list(map(_without_detail, items)) if items else known.get("input")
+    lenient = {"pending_safety_checks"} | (set() if stored else {"id"})
+    wrong = strict.complaint(known, kind, "body", lenient)
+    return wrong or _broken_rule(body, official, stored) or _broken_tool(body, stored)
+
+
+def _without_detail(item: Json) -> Json:
+    output = item.get("output") if isinstance(item, dict) else None
+    if not isinstance(output, dict) or output.get("type") != "computer_screenshot":
+        return item
+    return {**item, "output": {name: output[name] for name in output if name != "detail"}}
+
+
+def _broken_tool(body: Json, stored: bool) -> str | None:
+    """What is wrong with tools, their calls and the answers to these."""
+    items = body["input"] if isinstance(body["input"], list) else []
+    kinds = {
+        item["call_id"]: item["type"] for item in items if str(item.get("type"))[-5:] == "_call"
+    }
+    outputs = {
+        item["call_id"]: item for item in items if str(item.get("type")).endswith("_call_output")
+    }
+    for call_id, kind in kinds.items():
+        if outputs.get(call_id, {}).get("type") != f"{kind}_output":
+            return f"No tool output found for {kind.replace('_', ' ')} {call_id}."
+    for call_id, item in outputs.items():
+        if call_id not in kinds:
+            return (
+                f"No tool call found for {item['type'].replace('_', ' ')} with call_id {call_id}."
+            )
+    if all(tool["type"] != "computer" for tool in body.get("tools", [])):
+        return None
+    if not stored:
+        return "The computer tool needs store"
+    if not re.match(r"gpt-(5\.[4-9]|[6-9])", str(body["model"])):
+        return f"The model {body['model']} does not support the computer tool"
+    parts = [part for item in items for part in item.get("content") or [] if "role" in item]
+    shown = [one["output"] for one in outputs.values() if isinstance(one["output"], dict)]
+    pictures = [part for part in [*parts, *shown] if "image_url" in part]
+    if any(picture.get("detail") != "original" for picture in pictures):
+        return "The computer tool needs pictures of detail original"
+    return None
 
 
 def _broken_rule(body: Json, official: bool, stored: bool) -> str | None:
@@ -46,7 +89,8 @@ def _broken_rule(body: Json, official: bool, stored: bool) -> str | None:
         if "id" in item and not stored:
             return f"Item with id '{item['id']}' not found. Items are not persisted"
         if item.get("type") == "reasoning":
-            if following.get("role") != "assistant" and following.get("type") != "reasoning":
+            kind = str(following.get("type"))
+            if following.get("role") != "assistant" and not kind.endswith(("reasoning", "_call")):
                 return "Item of type 'reasoning' was provided without its required following item."
             if official and not stored and not item.get("encrypted_content"):
                 return "Item of type 'reasoning' not found: it is not encrypted"

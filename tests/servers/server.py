@@ -10,7 +10,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
-from tests.servers import responses
+from tests.servers import gemini, messages, responses
 from tests.servers.answers import Answer, Ask, Provider, Reaction, error
 from tests.servers.batch_apis import route
 from tests.servers.batches import BatchStore, Switches
@@ -79,7 +79,7 @@ class WireServer:
             self.asks.append(ask)
             self.in_flight += 1
             self.peak = max(self.peak, self.in_flight)
-        wrong = responses.complaint_about(body) if provider == "responses" else None
+        wrong = _complaint_about(provider, ask.path, body)
         try:
             if wrong is not None:
                 answer = error(400, wrong)
@@ -201,6 +201,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         return None
+
+
+def _complaint_about(provider: Provider, path: str, body: Any) -> str | None:
+    """Why a request is refused. The other wires are checked where there are tools."""
+    if provider == "responses":
+        return responses.complaint_about(body)
+    if provider == "google" and "tools" in body:
+        return gemini.complaint_about(path, body)
+    if provider == "anthropic" and "tools" in body:
+        return messages.complaint_about(body)
+    return None
 
 
 def _provider(path: str) -> Provider:

@@ -51,7 +51,7 @@ def complaint(
 def _of_object(value: Any, kind: Any, at: str, lenient: Collection[str]) -> str | None:
     if not isinstance(value, dict):
         return f"{at}: no object"
-    hints = _hints(kind)
+    hints = hints_of(kind)
     if type_hint := hints.get("type"):
         # Says which member of a union was meant.
         wrong = complaint(value.get("type"), type_hint, f"{at}.type")
@@ -70,7 +70,8 @@ def _of_object(value: Any, kind: Any, at: str, lenient: Collection[str]) -> str 
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
+def hints_of(kind: Any) -> dict[str, Any]:
+    """Return the fields of a type, each with what it takes."""
     return typing_extensions.get_type_hints(kind, include_extras=True)
 
 

@@ -109,7 +109,7 @@ def encoded(conversation: Conversation, tokenizer: Tokenizer) -> list[int]:
 def _body(message: Message, tokenizer: Tokenizer, pictures: int) -> tuple[list[int], int]:
     ids: list[int] = []
     text = ""
-    for part in message.parts:
+    for part in message.shown:
         if isinstance(part, Text):
             text += part.text
             continue

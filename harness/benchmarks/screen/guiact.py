@@ -208,4 +208,5 @@ BENCHMARK = ScreenSet(
     level={"single": Level("episode", "screen")},
     boxed=True,
     script=True,
+    device="browser",
 )

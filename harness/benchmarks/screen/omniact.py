@@ -147,4 +147,5 @@ BENCHMARK = ScreenSet(
     ),
     boxed=True,
     script=True,
+    device="computer",
 )

@@ -24,7 +24,7 @@ from harness.errors import DataError
 from harness.sample import SCREENS
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group
-from parsers.screen import OPPOSITE, SEVERAL, Side, from_object, parts, several
+from parsers.screen import OPPOSITE, SEVERAL, Device, Side, from_object, parts, several
 from parsers.screen.rules import RULES
 
 SCHEMA, STEPS = "screen.toml", "steps.jsonl"
@@ -38,12 +38,14 @@ class _Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     points: what the numbers of places are.
     scroll: what the direction of a scroll names: where the view goes, or the finger.
     groups: labels that results are broken down by; all steps have them.
+    device: what the screens belong to.
     """
 
     name: str
     points: Literal["px", "unit", "per-mille"]
     scroll: Side
     groups: list[str] = []
+    device: Device = "phone"
 
 
 class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,6 +102,7 @@ class OwnSteps(ScreenSet):
             boxed=boxed,
             stored=schema.scroll,
             script=script,
+            device=schema.device,
         )
         opened = super(OwnSteps, one).open(splits=splits, data=data)
         judged = tuple(name for name in self.rules if boxed or not RULES[name].boxes)
@@ -127,7 +130,10 @@ def _is_script(written: dict[str, Any] | list[dict[str, Any]]) -> bool:
 
 def _schema(path: Path) -> _Schema:
     return decoded_toml(
-        path, _Schema, "points is px, unit or per-mille, scroll is content or finger"
+        path,
+        _Schema,
+        "points is px, unit or per-mille, scroll is content or finger, device (if given) is phone, "
+        "computer or browser",
     )
 
 

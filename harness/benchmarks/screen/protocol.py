@@ -28,7 +28,13 @@ from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError, suggestion
 from harness.pictures import Recipe
 from harness.protocols.contract import AskingProtocol, Needs, limit_of
-from harness.protocols.pointing import by_longest_word, check_pointing, on_page, one_picture
+from harness.protocols.pointing import (
+    by_longest_word,
+    check_pointing,
+    numbers_of,
+    on_page,
+    one_picture,
+)
 from harness.protocols.texts import Schema, Texts, earlier_pictures, open_texts, turns
 from harness.records import Earlier
 from harness.views import ScreenView
@@ -40,7 +46,7 @@ from parsers.screen import SCREEN, Past, Point, Side, Task, placed
 from parsers.screen.families import FAMILIES
 from parsers.screen.family import Family
 from parsers.screen.reading import read_action
-from parsers.screen.spelling import write_action
+from parsers.screen.spelling import neutral, write_action
 
 if TYPE_CHECKING:
     from harness.pictures import PicturePolicy
@@ -120,8 +126,8 @@ class ScreenAgent(AskingProtocol):
     """Meaning of the model's words for directions; `auto` takes the family's."""
     level: Literal["high", "low"] = "high"
     """`high` asks with the task alone, `low` with the sentence about this step as well."""
-    past: Literal["actions", "sentences"] = "actions"
-    """Form of earlier steps."""
+    past: Literal["actions", "sentences", "neutral"] = "actions"
+    """Form of earlier steps: `neutral` is in words that no family has, as `native` shows them."""
     order: Order = "picture-first"
     """Where the picture stands."""
     history: int | str | None = "auto"
@@ -302,6 +308,10 @@ class ScreenAgent(AskingProtocol):
         if past.sentence and (told or not past.action.name):
             return replace(known, words=past.sentence)
         shown = known.pictures[0] if known.pictures else picture
+        if self.past == "neutral" and not history.turns and past.action.name:
+            convention = self.convention
+            words = neutral(past.action, lambda point: numbers_of(point, convention, shown))
+            return replace(known, words=words)
         said = self._spelled(past.action, task, shown) or str(past.action)
         if history.thoughts and past.sentence:
             lead = self.chosen.lead

@@ -17,7 +17,19 @@ from harness.runs.records import Unit
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.records import Prediction, Scores, Status
-from parsers.screen import KIND, SCREEN, Answers, Edges, Past, ScreenDetail, Side, Task, parts
+from parsers.screen import (
+    BEYOND,
+    KIND,
+    SCREEN,
+    Answers,
+    Device,
+    Edges,
+    Past,
+    ScreenDetail,
+    Side,
+    Task,
+    parts,
+)
 from parsers.screen.rules import RULES, verdicts
 
 PHONE = (1080, 2400)
@@ -138,6 +150,7 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
         stored: which side its files name in a scroll.
         boxed: whether its files come with boxes.
         script: whether its steps may hold several actions.
+        device: what its screens belong to.
     """
 
     rules: tuple[str, ...] = ("strict",)
@@ -148,6 +161,7 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
     stored: Side = "content"
     boxed: bool = False
     script: bool = False
+    device: Device = "phone"
     folders: tuple[str, ...] = ("images", "")
     elsewhere: str = "give its folder with --data (docs/screen-steps.md says which files it holds)"
     cell_labels: tuple[str, ...] = ("action",)
@@ -207,6 +221,8 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
         """Yield the steps, episode by episode. Without any pictures, screens are like `PHONE`."""
         pictured = _pictured(folder, read)
         for split, rows in read.items():
+            known = {one.name for row in rows for several in row.actions for one in parts(several)}
+            has = tuple(name for name in BEYOND if name in known)
             before: list[Past] = []
             episode = None
             for row in rows:
@@ -217,11 +233,17 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
                 if pictured:
                     self._check_places(row, size, folder)
                 past = tuple(before) if row.past is None else row.past
-                yield self._step(row, name, size, split, past), name
+                yield self._step(row, name, size, split, past, has), name
                 before.append(Past(row.actions[0], row.instruction))
 
     def _step(
-        self, row: ScreenStep, name: str, size: tuple[int, int], split: str, past: tuple[Past, ...]
+        self,
+        row: ScreenStep,
+        name: str,
+        size: tuple[int, int],
+        split: str,
+        past: tuple[Past, ...],
+        has: tuple[str, ...],
     ) -> Unit[Any]:
         task = Task(
             goal=row.goal,
@@ -230,6 +252,8 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
             before=past,
             stored=self.stored,
             script=self.script,
+            device=self.device,
+            has=has,
         )
         boxes = {origin: boxes for origin, boxes in row.boxes.items() if boxes}
         gold = Answers(actions=row.actions, boxes=boxes, boxed=self.boxed, stored=self.stored)

@@ -81,7 +81,7 @@ class Talk:
     def _ask(self, call: CallRecord) -> None:
         asked, answer = call.exchange
         if call.embed is not None:
-            texts = "\n\n".join(part for one in asked for part in map(str, one.parts))
+            texts = "\n\n".join(part for one in asked for part in map(str, one.shown))
             asked = (MessageRecord("user", (texts,)),)
         question = [_message(one, self.show) for one in asked]
         before = self._replies.get(call.earlier or "")
@@ -177,7 +177,7 @@ def _by_conversation(asks: Sequence[CallRecord]) -> Iterator[CallRecord]:
 
 def _message(record: MessageRecord, show: Show) -> im.ChatMessage:
     """Return a message as inspect_ai has it; `show` is asked for every picture."""
-    parts = [_content(part, show) for part in record.parts]
+    parts = [_content(part, show) for part in record.shown]
     alone = parts[0] if len(parts) == 1 else None
     content = alone.text if isinstance(alone, im.ContentText) else parts
     if record.role == "system":

@@ -182,7 +182,7 @@
     }
     const film = VLM.film(detail);
     const picture = film ? null : VLM.picture(step, detail);
-    const calls = VLM.conversation(detail.rounds, Boolean(step.picture[0]));
+    const calls = VLM.conversation(detail.rounds, step.picture);
     const first = [verdict(step.outs[lane], detail), labels()];
     const reply = film ? null : VLM.decided(detail.rounds);
     const rest = [

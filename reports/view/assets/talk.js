@@ -84,7 +84,25 @@
     VLM.el("p", { class: "quiet" }, facts(round)),
   ];
 
-  function answered(round) {
+  /* The picture, with a mark where each call points: a spot, or a frame from corner to corner. */
+  function marked(round, [name, width, height]) {
+    if (!round.marks || !name) return null;
+    const marks = round.marks.map(([title, x, y, right, bottom]) => {
+      const drawn = VLM.el("i", { title: VLM.plain(title) }, VLM.plain(title).split(" ")[0]);
+      const share = (one) => 100 * one + "%";
+      drawn.style.left = share(right === undefined ? x : Math.min(x, right));
+      drawn.style.top = share(bottom === undefined ? y : Math.min(y, bottom));
+      if (right === undefined) return drawn;
+      drawn.className = "frame";
+      drawn.style.width = share(Math.abs(right - x));
+      drawn.style.height = share(Math.abs(bottom - y));
+      return drawn;
+    });
+    const picture = { src: VLM.pictured(name), width, height, loading: "lazy", alt: "", class: "seen" };
+    return VLM.el("div", { class: "marks" }, VLM.el("img", picture), marks);
+  }
+
+  function answered(round, shown) {
     return VLM.el(
       "div",
       { class: "message model" },
@@ -92,6 +110,7 @@
         VLM.el("details", null, VLM.el("summary", null, "reasoning"), text(round.reasoning)),
       VLM.el("h4", null, round.embed ? "vectors" : "reply"),
       said(round),
+      marked(round, shown),
     );
   }
 
@@ -99,7 +118,8 @@
   function added(round, before) {
     const [first, ...rest] = round.messages;
     const again = before && first && first[0] === "assistant";
-    return again && first[1].length === 1 && first[1][0][1] === before.reply ? rest : round.messages;
+    const same = again && first[1].every(([, content]) => before.reply.startsWith(content));
+    return same && first[1].length < 2 ? rest : round.messages;
   }
 
   VLM.text = text;
@@ -108,7 +128,8 @@
     const last = rounds[rounds.length - 1];
     return last && !last.act && !last.embed ? said(last) : null;
   };
-  VLM.conversation = function (rounds, pictures) {
+  VLM.conversation = function (rounds, shown) {
+    const pictures = Boolean(shown[0]);
     if (!rounds.length) return VLM.el("p", { class: "quiet" }, "No call is on record.");
     return rounds.map((round, n) =>
       VLM.el(
@@ -116,7 +137,7 @@
         { class: "round" },
         VLM.el("h3", null, "Round " + (n + 1), VLM.el("small", null, " " + place(round))),
         added(round, rounds[n - 1]).map((one) => message(one, pictures)),
-        round.act ? acted(round) : answered(round),
+        round.act ? acted(round) : answered(round, shown),
       ),
     );
   };

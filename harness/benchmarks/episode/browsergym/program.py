@@ -102,6 +102,8 @@ def _calls(action: Mapping[str, Any], size: tuple[int, int]) -> Iterator[tuple[s
                 yield "mouse_move", _point(place)
             yield "scroll", [round(SCROLLED * size[0] * way[0]), round(SCROLLED * size[1] * way[1])]
         case "SCROLL_BY":
+            if place is not None:
+                yield "mouse_move", _point(place)
             yield "scroll", _numbers(given.get("delta_x"), given.get("delta_y"))
         case "DRAG":
             end = _numbers(given.get("to_x"), given.get("to_y"))

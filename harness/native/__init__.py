@@ -1,0 +1,1 @@
+"""Models that are asked through tools: `--protocol native`."""

@@ -1,0 +1,145 @@
+"""What a request offers, and how calls that only look are answered from a recorded picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.conversation import (
+    Message,
+    Picture,
+    ProviderTool,
+    Result,
+    Shown,
+    Text,
+    Tool,
+    ToolCall,
+    user,
+)
+from harness.pictures import cropped
+from parsers.native import Act, Call
+from parsers.native.page import Elements
+from parsers.native.spelling import Write
+from parsers.points import Convention
+from parsers.screen import Point
+
+HALTED = "Not executed: an earlier action in this turn failed."
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The tools of a request.
+
+    read, write: how their calls are read and written; `write` is None where all are functions of
+        our own.
+    convention: what their numbers mean.
+    shows: whether looks are answered with pictures.
+    pictured: calls that are answered with one picture and nothing else.
+    all_pictured: whether every answer on a live page has a picture, not only the last one.
+    halted: the answer to calls behind one that failed.
+    refs: whether elements of a page are named, and answers say what the browser shows.
+    look: a call that looks, for estimates.
+    """
+
+    tools: tuple[Tool | ProviderTool, ...]
+    read: Callable[[Call], Iterator[Act]]
+    write: Write | None
+    convention: Convention
+    shows: bool = False
+    pictured: frozenset[str] = frozenset()
+    all_pictured: bool = False
+    halted: str = HALTED
+    refs: bool = False
+    look: tuple[str, Mapping[str, Any]] | None = None
+
+    @property
+    def state(self) -> Mapping[str, Any] | None:
+        """What the tool shows besides, in the provider's words."""
+        return _TAB if self.refs else None
+
+
+_TAB = {
+    "type": "browser_state",
+    "tabs": [{"tab_id": "tab-1", "title": "", "url": "", "active": True}],
+}
+"""What a browser with a recorded page shows besides."""
+
+
+def answered(
+    offer: Offer,
+    calls: Sequence[ToolCall],
+    acts: Sequence[Act],
+    picture: Picture,
+    to_page: Callable[[Point], Point | None],
+    page: Elements | None = None,
+) -> Message:
+    """Return the answers to the calls of a reply that only looks or presses, in their order.
+
+    After a failure the calls behind it are not carried out.
+
+    picture: the one of the question. to_page: converts the model's numbers. page: its elements.
+    """
+    results: list[Result] = []
+    failed = False
+    for number, call in enumerate(calls):
+        own = [act for act in acts if act.call == number]
+        if call.name in offer.pictured:
+            results.append(Result(call.id, (picture,)))
+            continue
+        shown: list[Shown] = []
+        wrong = offer.halted if failed else ""
+        for act in own if not failed else ():
+            one = looked(act, picture, to_page, page)
+            if isinstance(one, str):
+                wrong = one
+                break
+            shown += one
+        if wrong:
+            results.append(Result(call.id, (Text(wrong),), is_error=True))
+            failed = True
+        else:
+            kept = shown if offer.shows else [one for one in shown if isinstance(one, Text)]
+            results.append(Result(call.id, tuple(kept), state=offer.state))
+    return user(*results)
+
+
+def looked(
+    act: Act, picture: Picture, to_page: Callable[[Point], Point | None], page: Elements | None
+) -> list[Shown] | str:
+    """Return what a look shows, in the words that the published tools have for it; a text where
+    it fails."""
+    match act.word:
+        case "unknown":
+            return act.text
+        case "press":
+            return [Text("Clicked."), picture]
+        case "wait":
+            return [Text(f"Waited {act.seconds:g}s."), picture]
+        case "scroll":
+            return [Text(f"Scrolled {act.text}."), picture]
+    match act.text:
+        case "cursor":
+            return [Text("X=0,Y=0")]
+        case "list_tabs":
+            return []
+        case "read_page" | "find" | "get_page_text":
+            said = (page or Elements((), (0, 0))).answer(act.text, dict(act.asked))
+            return (
+                _STALE.format(act.asked.get("ref")) if said is None else [Text(said or "(empty)")]
+            )
+        case "scroll_to" if page is None or page.place_of(act.ref) is None:
+            return _STALE.format(act.ref)
+        case "scroll_to":
+            return [Text(f"Scrolled to {act.ref}."), picture]
+        case "zoom" if act.at and act.to:
+            first, last = to_page(act.at), to_page(act.to)
+            if first is None or last is None or not (first[0] < last[0] and first[1] < last[1]):
+                return "Error: the region is empty, or lies outside of the picture."
+            return [cropped(picture, (*first, *last))]
+    return [picture]
+
+
+_STALE = (
+    "Error: {} is stale or not found on the current page. Re-read the page to get fresh references."
+)

@@ -1,0 +1,302 @@
+"""The acts of a reply as one prediction, for each kind of unit.
+
+Of several acts a rule says which counts: `first` the first alone, `turn` the first after those that
+belong together are folded: a press and the text that is typed there, and Enter behind it. `next`
+folds the reply behind it as well, where a press on a field was all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from parsers.actions import Action, Value
+from parsers.native import Act, Word
+from parsers.native.page import Elements
+from parsers.records import Prediction, Status
+from parsers.reply_text import Nothing, open_reply, refuses
+from parsers.screen import OPPOSITE, Point, finger_way, several, told
+
+Rule = Literal["first", "turn", "next"]
+KEPT = 50
+"""Acts that are kept next to the one that counts."""
+LONG_S = 1.0
+"""Seconds that a button is held down for a long press."""
+STILL_PX = 5.0
+"""A pointer that moves no farther with the button down presses."""
+_SELECTING = frozenset(("ctrl+a", "cmd+a", "delete", "backspace"))
+_PLACED = frozenset(("press", "long", "drag"))
+
+
+@dataclass(slots=True)
+class Turn:
+    """What a reply does, its places in pixels of the original.
+
+    acts: in the order of output; empty where the model only looks.
+    pointer: where the pointer is after it; None if that is unknown.
+    then: acts of the reply behind it, where that was read for the text of a field.
+    """
+
+    acts: list[Act]
+    pointer: Point | None
+    then: Sequence[Act] = ()
+
+
+def turn_of(
+    said: Sequence[Act],
+    looks: frozenset[str],
+    to_page: Callable[[Point], Point | None],
+    pointer: Point | None = None,
+    *,
+    script: bool = False,
+    page: Elements | None = None,
+) -> Turn:
+    """Return the acts of a reply: buttons that go down and up are presses, and a hover is part of
+    the press behind it.
+
+    Args:
+        looks: words that only look at this kind of unit.
+        to_page: converts the model's numbers; None outside of the picture.
+        pointer: where it is before the reply.
+        script: whether all acts of a reply count, so that a hover elsewhere stays one.
+        page: the elements that the model may name.
+    """
+    acts, pointer = _without_buttons([_on_page(act, to_page, page) for act in said], pointer)
+    acts = [act for act in acts if act.word not in looks and act.word not in ("look", "unknown")]
+    return Turn(_without_hovers(acts, script), pointer)
+
+
+def _on_page(act: Act, to_page: Callable[[Point], Point | None], page: Elements | None) -> Act:
+    if act.ref and (page is None or page.place_of(act.ref) is None):
+        return replace(act, outside=True)
+    at, to = (one and to_page(one) for one in (act.at, act.to))
+    if (act.at and not at) or (act.to and not to):
+        return replace(act, outside=True)
+    return replace(act, at=at, to=to)
+
+
+def _without_buttons(said: Sequence[Act], pointer: Point | None) -> tuple[list[Act], Point | None]:
+    acts: list[Act] = []
+    down: Act | None = None
+    held_s = 0.0
+    for act in said:
+        if act.word == "down":
+            down, held_s = replace(act, at=act.at or pointer), 0.0
+            pointer = down.at
+            continue
+        if down is not None and act.word == "wait":
+            held_s += act.seconds
+            continue
+        if down is not None and act.word == "hover":
+            pointer = act.at
+            down = replace(down, flags=down.flags | act.flags, outside=down.outside or act.outside)
+            continue
+        if down is not None and act.word == "up":
+            end = act.at or pointer
+            far = down.at and end and math.dist(down.at, end) > STILL_PX
+            word: Word = "drag" if far else "long" if held_s >= LONG_S else "press"
+            to = end if word == "drag" else None
+            text = "left" if word == "press" else ""
+            acts.append(replace(down, word=word, to=to, text=text))
+            down, pointer = None, end
+            continue
+        if act.word in ("press", "drag") and not (act.at or act.ref or act.outside):
+            act = replace(act, at=pointer)
+        if not act.outside and (last := act.to or act.at) is not None and act.word != "scroll":
+            pointer = last
+        acts.append(act)
+    return acts, pointer
+
+
+def _without_hovers(acts: Sequence[Act], script: bool) -> list[Act]:
+    kept: list[Act] = []
+    waiting: list[Act] = []
+    for act in acts:
+        if act.word == "hover":
+            waiting.append(act)
+            continue
+        if act.word in _PLACED and waiting:
+            elsewhere = [one for one in waiting if script and one.at != act.at]
+            kept += elsewhere
+            if len(elsewhere) < len(waiting):
+                nowhere = act.at is None and not act.ref
+                outside = act.outside or (nowhere and waiting[-1].outside)
+                act = replace(act, flags=act.flags | {"hovered"}, outside=outside)
+            waiting = []
+        kept.append(act)
+    if not waiting:
+        return kept
+    order = {id(act): place for place, act in enumerate(acts)}
+    return sorted([*kept, *waiting], key=lambda act: order.get(id(act), len(acts)))
+
+
+def folded(acts: Sequence[Act]) -> list[Act]:
+    """Return acts with those joined that belong together.
+
+    >>> [act.word for act in folded([Act("press", (1, 2), text="left"), Act("type", text="a")])]
+    ['type']
+    """
+    done: list[Act] = []
+    for act in acts:
+        last = done[-1] if done else None
+        if act.word == "type" and act.at is None and last is not None and _selects(last):
+            before = done[-2] if len(done) > 1 else None
+            if before is not None and before.word == "press":
+                done.pop()
+                last = before
+        if last is None:
+            done.append(act)
+        elif act.word == "type" and act.at is None and last.word == "press":
+            flags = act.flags | last.flags
+            done[-1] = replace(act, at=last.at, ref=last.ref, outside=last.outside, flags=flags)
+        elif act.word == "keys" and act.text == "enter" and last.word == "type":
+            done[-1] = replace(last, submit=True)
+        elif _selects(act) and last.word == "keys" and _selects(last) and len(done) > 1:
+            # Selecting everything and clearing it are one.
+            done[-1] = act
+        else:
+            done.append(act)
+    return done
+
+
+def _selects(act: Act) -> bool:
+    return act.word == "keys" and act.text in _SELECTING
+
+
+def text_only(text: str, finish: str, *, declines: bool = False, ends: bool = False) -> Prediction:
+    """Read a reply without calls. Places in prose are not read.
+
+    Args:
+        declines: whether the word NONE says that nothing fits.
+        ends: whether words alone say that the task is done.
+    """
+    opened = open_reply(text, finish)
+    if isinstance(opened, Nothing):
+        return Prediction(opened.status, flags=opened.flags)
+    if finish == "length":
+        return Prediction(Status.TRUNCATED)
+    if declines and opened.text.strip().strip("*`\"'.").upper() == "NONE":
+        return Prediction(Status.NONE)
+    if refuses(opened.shadow):
+        return Prediction(Status.REFUSAL, flags=("text_only",))
+    if ends:
+        return Prediction(Status.ANSWERED, Action("complete"), ("text_end",))
+    return Prediction(Status.PARSE_ERROR, flags=("text_only",))
+
+
+def as_place(turn: Turn) -> Prediction:
+    """Return the place that a reply points at."""
+    act, *rest = turn.acts
+    # Nothing is typed at a place: whether Enter follows says nothing.
+    act = replace(act, flags=act.flags - {"default_enter"})
+    more = ("more_acts",) if rest else ()
+    if act.word == "end" and act.text == "failure":
+        return read_act(act, Status.NONE, None, more)
+    is_place = act.word in ("press", "hover", "long") or (act.word == "type" and act.at)
+    flags = (*more, "mapped_operation") if act.word == "hover" else more
+    action = Action("click") if is_place else None
+    return read_act(act, Status.ANSWERED, action, flags)
+
+
+def as_screen_step(turn: Turn, rule: Rule, *, phone: bool, script: bool) -> Prediction:
+    """Return the action of a reply on a screen; in a script, all of them."""
+    acts = folded(turn.acts) if rule == "turn" else turn.acts
+    read = [_screen_step(act, phone) for act in acts[: KEPT if script else 1]]
+    if script and rule == "turn" and len(read) > 1:
+        if wrong := next((one for one in read if one.action is None), None):
+            return wrong
+        flags = {flag for one in read for flag in one.flags}
+        actions = several([one.action for one in read if one.action is not None])
+        return Prediction(Status.ANSWERED, actions, tuple(sorted(flags)))
+    first = read[0]
+    if len(acts) == 1:
+        return first
+    further = [_screen_step(act, phone).action for act in acts[1 : 1 + KEPT]]
+    words = [
+        told(action) if action else act.word for action, act in zip(further, acts[1:], strict=False)
+    ]
+    return with_more(first, len(acts) - 1, words)
+
+
+def with_more(read: Prediction, count: int, words: Sequence[str]) -> Prediction:
+    """Return a prediction with the further acts of its reply, as many of them as are kept."""
+    parsed: dict[str, Value] = {"more_acts": count, "acts": " → ".join(words[:KEPT])}
+    flags = tuple(sorted({*read.flags, "more_acts"}))
+    return replace(read, flags=flags, parsed={**read.parsed, **parsed})
+
+
+_PRESSES = {
+    "left": ("click", False),
+    "double": ("double_click", False),
+    "triple": ("double_click", True),
+    "right": ("right_click", False),
+    "middle": ("click", True),
+}
+_ON_PHONES = {"back", "home", "recents", "enter"}
+
+
+def _screen_step(act: Act, phone: bool) -> Prediction:
+    flags: tuple[str, ...] = ()
+    action: Action | None = None
+    if act.word == "press" and act.text in _PRESSES:
+        name, is_mapped = _PRESSES[act.text]
+        action, flags = Action(name), ("mapped_operation",) if is_mapped else ()
+    elif act.word in ("hover", "long"):
+        action = Action("hover" if act.word == "hover" else "long_press")
+    elif act.word == "drag":
+        action = Action("scroll" if phone else "drag")
+    elif act.word == "scroll":
+        action = Action("scroll", arguments={"direction": act.text})
+    elif act.word == "type":
+        submit = {"submit": True} if act.submit else {}
+        action = Action("type", arguments={"text": act.text, **submit})
+    elif act.word == "keys":
+        if act.text == "enter" or (phone and act.text in _ON_PHONES):
+            action = Action(act.text)
+        else:
+            name = "hotkey" if "+" in act.text[1:] else "key"
+            action = Action(name, arguments={"text": act.text})
+    elif act.word == "app":
+        action = Action("open_app", arguments={"text": act.text})
+    elif act.word == "answer":
+        action = Action("answer", arguments={"text": act.text})
+    elif act.word == "device" or (act.word == "press" and act.text == "back"):
+        return read_act(act, Status.ANSWERED, Action(act.text), placed=False)
+    elif act.word == "end":
+        action = Action("complete" if act.text == "success" else "impossible")
+    elif act.word == "wait":
+        action = Action("wait")
+    return read_act(act, Status.ANSWERED, action, flags)
+
+
+def read_act(
+    act: Act,
+    status: Status,
+    action: Action | None,
+    flags: Sequence[str] = (),
+    *,
+    placed: bool = True,
+) -> Prediction:
+    """Return the prediction of an act; without an action it is of another kind."""
+    found = {*flags, *act.flags}
+    if act.word == "bad":
+        return Prediction(Status.PARSE_ERROR, flags=tuple(sorted({*flags, "malformed_call"})))
+    if status is Status.ANSWERED and action is None:
+        return Prediction(Status.NO_ELEMENT, flags=tuple(sorted({*found, "other_action"})))
+    if act.outside and placed:
+        numbers = dict(zip(("numbers_x", "numbers_y"), act.at or (), strict=False))
+        return Prediction(Status.OUT_OF_RANGE, flags=tuple(sorted(found)), parsed=numbers)
+    if action is not None and placed:
+        if act.word in ("press", "hover", "long", "drag") and act.at is None:
+            return Prediction(Status.NO_ELEMENT, flags=tuple(sorted({*found, "no_place"})))
+        action = replace(action, point=act.at)
+    if action is not None and act.to is not None and act.at is not None:
+        ends: dict[str, Value] = {"to_x": act.to[0], "to_y": act.to[1]}
+        if action.name == "scroll":
+            way = OPPOSITE[finger_way(act.at, act.to)]
+            action = replace(action, arguments={"direction": way, **ends})
+        else:
+            action = replace(action, arguments={**action.arguments, **ends})
+    return Prediction(status, action, tuple(sorted(found)))

@@ -1,0 +1,366 @@
+"""Predictions as the calls that mean them, which are read back.
+
+An action becomes acts in neutral words (`meant`), and each tool has a function that writes an act
+as calls, [] for what it has no word for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from parsers.actions import Action
+from parsers.native import Act, Call, Word
+from parsers.native.live import chord_of
+from parsers.native.vendors import NOTCH_PX
+from parsers.screen import Point, gesture, parts, text_of
+
+SWIPE = 0.4
+"""How far a scroll goes, as a share of the side."""
+NOTCHES = 5
+"""How far it goes where a tool counts notches."""
+_WAYS: Mapping[str, tuple[int, int]] = {
+    "up": (0, -1),
+    "down": (0, 1),
+    "left": (-1, 0),
+    "right": (1, 0),
+}
+Size = tuple[int, int]
+Numbers = Callable[[Point], Point]
+"""Converts pixels of the original to the model's numbers, rounded as models write them."""
+Write = Callable[[Act, Size], list[Call]]
+"""Writes an act, its places in the model's numbers, on a picture of that size."""
+
+
+def spelled(
+    action: Action,
+    write: Write | None,
+    numbers: Numbers,
+    size: Size,
+    offered: Collection[str],
+    ref: str = "",
+) -> list[Call] | None:
+    """Return the calls of an action, or of several done one after the other; None if nothing that
+    is offered has words for one of them.
+
+    write: writes calls of the tool. None: there is no tool.
+    offered: names of the functions of our own that stand beside it.
+    ref: the element that the action is done to, where the tool has references.
+    """
+    calls: list[Call] = []
+    for act in (act for one in parts(action) for act in meant(one, size, write in _SWIPING)):
+        at, to = (point and numbers(point) for point in (act.at, act.to))
+        found = _written(replace(act, at=at, to=to, ref=ref), write, size, offered)
+        if not found:
+            return None
+        if calls and calls[-1].name == found[0].name == "computer":
+            calls[-1].arguments["actions"] += found[0].arguments["actions"]
+        else:
+            calls += found
+    return calls or None
+
+
+def _written(act: Act, write: Write | None, size: Size, offered: Collection[str]) -> list[Call]:
+    found = write(act, size) if write else []
+    return found or [one for one in functions(act, size) if one.name in offered]
+
+
+_MEANT: Mapping[str, tuple[Word, str]] = {
+    "click": ("press", "left"),
+    "CLICK": ("press", "left"),
+    "HOVER": ("hover", ""),
+    "WAIT": ("wait", ""),
+    "BACK": ("device", "back"),
+    "double_click": ("press", "double"),
+    "right_click": ("press", "right"),
+    "hover": ("hover", ""),
+    "long_press": ("long", ""),
+    "enter": ("keys", "enter"),
+    "wait": ("wait", ""),
+    "complete": ("end", "success"),
+    "impossible": ("end", "failure"),
+    **{name: ("device", name) for name in ("back", "home", "recents")},
+}
+_TEXTS: Mapping[str, Word] = {
+    "key": "keys",
+    "hotkey": "keys",
+    "open_app": "app",
+    "answer": "answer",
+}
+
+
+def meant(action: Action, size: Size, swipes: bool) -> list[Act]:
+    """Return the acts of one action, [] for what no tool says. `swipes`: fingers scroll."""
+    name, at, moved = action.name, action.point, gesture(action)
+    text = text_of(action) or str(action.arguments.get("value", ""))
+    if name in ("TYPE", "SELECT") and action.element is not None:
+        return [Act("set", text=text)]
+    if name in ("type", "TYPE"):
+        first = [] if at is None else [Act("press", at, text="left")]
+        enter = [Act("keys", text="enter")] if action.arguments.get("submit") else []
+        return [*first, Act("type", text=text), *enter]
+    if name == "SELECT":
+        return [Act("choose", at, text=text)]
+    if name in ("drag", "DRAG") and moved is not None:
+        return [Act("drag", *moved)]
+    if name in ("PRESS", "ENTER"):
+        key = Act("keys", text=chord_of(str(action.arguments.get("key", "Enter"))))
+        return [*([] if at is None else [Act("press", at, text="left")]), key]
+    if name == "SCROLL_BY":
+        way, far = _way(action)
+        return [Act("scroll", at or (size[0] / 2, size[1] / 2), text=way, far=far)]
+    if name in ("scroll", "SCROLL"):
+        middle, way = (size[0] / 2, size[1] / 2), str(action.arguments.get("direction", "down"))
+        if swipes:
+            return [Act("drag", *(moved or _swipe(middle, way, size)))]
+        return [Act("scroll", middle, text=way)]
+    if name in _TEXTS:
+        return [Act(_TEXTS[name], text=text)]
+    word, kind = _MEANT.get(name, ("other", ""))
+    nowhere = at is None and action.element is None
+    if word == "other" or (nowhere and word in ("press", "hover", "long")):
+        return []
+    return [Act(word, at, text=kind)]
+
+
+def _swipe(middle: Point, way: str, size: Size) -> tuple[Point, Point]:
+    half = [turn * SWIPE / 2 * side for turn, side in zip(_WAYS[way], size, strict=True)]
+    start, end = ((middle[0] + s * half[0], middle[1] + s * half[1]) for s in (1, -1))
+    return start, end
+
+
+def _way(action: Action) -> tuple[str, float]:
+    """Which way a scroll by pixels goes, along its larger axis, and how far."""
+    across, down = (float(str(action.arguments.get(f"delta_{axis}", 0))) for axis in "xy")
+    if abs(across) > abs(down):
+        return "right" if across > 0 else "left", abs(across)
+    return "down" if down > 0 else "up", abs(down)
+
+
+def _amounts(act: Act, size: Size) -> tuple[int, int]:
+    """How many pixels the view goes to the right and down."""
+    across, down = _WAYS[act.text]
+    return across * round(act.far or SWIPE * size[0]), down * round(act.far or SWIPE * size[1])
+
+
+def _xy(at: Point | None, *names: str) -> dict[str, Any]:
+    return dict(zip(names or ("x", "y"), at, strict=True)) if at is not None else {}
+
+
+def _pair(at: Point | None) -> list[float] | None:
+    return None if at is None else list(at)
+
+
+def _keys(text: str) -> list[str]:
+    return text.split("+") if len(text) > 1 else [text]
+
+
+def _call(name: str | None, /, **fields: Any) -> list[Call]:
+    """One call; [] without a name, or without a place that it needs."""
+    return [] if name is None or None in fields.values() else [Call(name, fields)]
+
+
+def functions(act: Act, size: Size) -> list[Call]:
+    """Write an act as a call of a function of our own."""
+    where, presses = _xy(act.at), {"left": "click", "double": "double_click"}
+    match act.word:
+        case "press" if where:
+            return _call(presses.get(act.text, "right_click"), **where)
+        case "hover" | "long" if where:
+            return _call("move" if act.word == "hover" else "long_press", **where)
+        case "choose" if where:
+            return _call("choose_option", **where, option=act.text)
+        case "drag":
+            return _call("drag", **where, **_xy(act.to, "to_x", "to_y"))
+        case "scroll":
+            return _call("scroll", **where, direction=act.text)
+        case "keys":
+            return _call("press_keys", keys=_keys(act.text))
+        case "type" | "answer":
+            return _call(act.word, text=act.text)
+        case "app":
+            return _call("open_app", name=act.text)
+        case "device":
+            return _call(f"press_{act.text}")
+        case "end":
+            return _call("finish", status=act.text)
+        case "wait":
+            return _call("wait")
+    return []
+
+
+def qwen_computer(act: Act, size: Size) -> list[Call]:
+    """Write an act as calls of Qwen's `computer_use`."""
+
+    def call(action: str, **fields: Any) -> list[Call]:
+        return _call("computer_use", action=action, **fields)
+
+    match act.word:
+        case "press":
+            clicks = {"left": "left_click"}
+            return call(clicks.get(act.text, f"{act.text}_click"), coordinate=_pair(act.at))
+        case "hover":
+            return call("mouse_move", coordinate=_pair(act.at))
+        case "drag":
+            start, end = _pair(act.at), _pair(act.to)
+            return [
+                *call("mouse_move", coordinate=start),
+                *call("left_click_drag", coordinate=end),
+            ]
+        case "scroll":
+            across, down = _amounts(act, size)
+            return call("hscroll", pixels=across) if across else call("scroll", pixels=-down)
+        case "keys":
+            return call("key", keys=_keys(act.text))
+    return _qwen(act, call)
+
+
+def qwen_mobile(act: Act, size: Size) -> list[Call]:
+    """Write an act as calls of Qwen's `mobile_use`."""
+
+    def call(action: str, **fields: Any) -> list[Call]:
+        return _call("mobile_use", action=action, **fields)
+
+    buttons = {"back": "Back", "home": "Home", "recents": "Menu", "enter": "Enter"}
+    match act.word:
+        case "press" | "long" if act.text in ("left", ""):
+            return call("click" if act.text else "long_press", coordinate=_pair(act.at))
+        case "drag":
+            return call("swipe", coordinate=_pair(act.at), coordinate2=_pair(act.to))
+        case "app":
+            return call("open", text=act.text)
+        case "device" | "keys" if act.text in buttons:
+            return call("system_button", button=buttons[act.text])
+        case "keys" if len(_keys(act.text)) == 1:
+            return call("key", text=act.text)
+    return _qwen(act, call)
+
+
+def _qwen(act: Act, call: Callable[..., list[Call]]) -> list[Call]:
+    if act.word == "wait":
+        return call("wait", time=1)
+    if act.word == "end":
+        return call("terminate", status=act.text)
+    return call(act.word, text=act.text) if act.word in ("type", "answer") else []
+
+
+def computer(act: Act, size: Size) -> list[Call]:
+    """Write an act as a call of the tool `computer`."""
+
+    def call(kind: str, **fields: Any) -> list[Call]:
+        return [Call("computer", {"actions": [{"type": kind, **fields}]})]
+
+    match act.word:
+        case "press" if act.at and act.text == "double":
+            return call("double_click", **_xy(act.at), keys=None)
+        case "press" if act.at:
+            return call("click", button=act.text, **_xy(act.at))
+        case "hover":
+            return call("move", **_xy(act.at))
+        case "drag":
+            return call("drag", path=[_xy(act.at), _xy(act.to)])
+        case "scroll":
+            return call("scroll", **_xy(act.at), **_xy(_amounts(act, size), *_SCROLLED))
+        case "type":
+            return call("type", text=act.text)
+        case "keys":
+            return call("keypress", keys=_keys(act.text.upper()))
+        case "wait":
+            return call("wait")
+    return []
+
+
+_SCROLLED = "scroll_x", "scroll_y"
+
+
+def computer_toolset(act: Act, size: Size) -> list[Call]:
+    """Write an act as a call of the computer toolset."""
+    where = {"coordinate": _pair(act.at)}
+    if act.word == "hover":
+        return _call("computer.mouse_move", **where)
+    if act.word == "drag":
+        start, end = _pair(act.at), _pair(act.to)
+        return _call("computer.left_click_drag", start_coordinate=start, coordinate=end)
+    return _toolset("computer", act, where)
+
+
+def browser_toolset(act: Act, size: Size) -> list[Call]:
+    """Write an act as a call of the browser toolset, which has references beside places."""
+    target: Mapping[str, Any] | None = act.at and {"type": "coordinate", **_xy(act.at)}
+    if act.ref:
+        target = {"type": "ref", "ref": act.ref}
+    if act.word == "set":
+        return _call("browser.form_input", target=target, value=act.text)
+    if act.word == "hover":
+        return _call("browser.hover", target=target)
+    if act.word == "drag":
+        start, end = ({"type": "coordinate", **_xy(point)} for point in (act.at, act.to))
+        return [Call("browser.left_click_drag", {"from": start, "target": end})]
+    return _toolset("browser", act, {"target": target})
+
+
+def _toolset(name: str, act: Act, where: Mapping[str, Any]) -> list[Call]:
+    match act.word:
+        case "press":
+            return _call(f"{name}.{act.text}_click", **where)
+        case "scroll":
+            more = {
+                "scroll_direction": act.text,
+                "scroll_amount": round(act.far / NOTCH_PX) or NOTCHES,
+            }
+            return _call(f"{name}.scroll", **more, **where)
+        case "type":
+            return _call(f"{name}.type", text=act.text)
+        case "keys":
+            return _call(f"{name}.key", text="Return" if act.text == "enter" else act.text)
+        case "wait":
+            return _call(f"{name}.wait", duration=1)
+    return []
+
+
+def gemini_browser(act: Act, size: Size) -> list[Call]:
+    """Write an act as a call of Gemini's `computer_use` in a browser."""
+    match act.word:
+        case "press" if act.text != "left" and act.at:
+            return _call(f"{act.text}_click", **_xy(act.at))
+        case "hover":
+            return _call("move", **_xy(act.at))
+        case "scroll":
+            pixels = max(map(abs, _amounts(act, size)))
+            return _call("scroll", **_xy(act.at), direction=act.text, magnitude_in_pixels=pixels)
+        case "keys" if len(_keys(act.text)) > 1:
+            return _call("hotkey", keys=_keys(act.text))
+    return _gemini(act)
+
+
+def gemini_mobile(act: Act, size: Size) -> list[Call]:
+    """Write an act as a call of Gemini's `computer_use` on a phone, where a swipe scrolls."""
+    match act.word:
+        case "long":
+            return _call("long_press", **_xy(act.at))
+        case "app":
+            return _call("open_app", app_name=act.text)
+    return _gemini(act)
+
+
+def _gemini(act: Act) -> list[Call]:
+    """Write what all devices have."""
+    match act.word:
+        case "press" if act.text == "left" and act.at:
+            return _call("click", **_xy(act.at))
+        case "drag":
+            ends = _xy(act.at, "start_x", "start_y") | _xy(act.to, "end_x", "end_y")
+            return _call("drag_and_drop", **ends)
+        case "type":
+            return _call("type", text=act.text)
+        case "keys" if len(_keys(act.text)) == 1:
+            return _call("press_key", key=act.text)
+        case "device" if act.text == "back":
+            return _call("go_back")
+        case "wait":
+            return _call("wait", seconds=1)
+    return []
+
+
+_SWIPING: Sequence[Write | None] = (qwen_mobile, gemini_mobile)

@@ -1,0 +1,288 @@
+"""The calls of each tool as acts in neutral words.
+
+Undeclared fields are ignored. What cannot be read becomes a `bad` act, never an error.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from parsers.actions import mended
+from parsers.native import Act, Call, Word
+from parsers.screen import DIRECTIONS, Point
+
+MOST_ACTS = 1_000
+"""More acts of a reply than these are not read."""
+_NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{0,20})?")
+MODIFIERS = {
+    "ctrl": "ctrl",
+    "control": "ctrl",
+    "alt": "alt",
+    "option": "alt",
+    "shift": "shift",
+    "cmd": "cmd",
+    "command": "cmd",
+    "meta": "cmd",
+    "super": "cmd",
+    "win": "cmd",
+}
+Fields = Mapping[str, Any]
+
+
+class Unreadable(ValueError):
+    """A call whose arguments cannot be read."""
+
+
+def acts_of(calls: Sequence[Call], read: Callable[[Call], Iterator[Act]]) -> list[Act]:
+    """Return the acts of a reply in the order of output, each with the number of its call."""
+    found: list[Act] = []
+    for number, call in enumerate(calls):
+        try:
+            if not isinstance(call.arguments, Mapping):
+                raise Unreadable("the arguments are no object")
+            for act in read(call):
+                found.append(replace(act, call=number, place=len(found)))
+                if len(found) == MOST_ACTS:
+                    return found
+        except Unreadable as error:
+            found.append(Act("bad", text=str(error), call=number, place=len(found)))
+    return found
+
+
+def qwen(call: Call) -> Iterator[Act]:
+    """Read a call of Qwen's `computer_use` or `mobile_use`, or of a function beside it."""
+    known = _QWEN.get(call.name)
+    if known is None:
+        yield from functions(call)
+        return
+    action = call.arguments.get("action")
+    if not isinstance(action, str):
+        raise Unreadable("action: expected a text")
+    if action not in known:
+        yield failed(f"Error: there is no action '{mended(action)[:80]}'.")
+        return
+    yield known[action](call.arguments)
+
+
+def functions(call: Call) -> Iterator[Act]:
+    """Read a call of a function of our own (`harness.native.functions`)."""
+    known = _OWN.get(call.name)
+    yield known(call.arguments) if known else unknown(call.name)
+
+
+def unknown(name: str) -> Act:
+    """Return the act of a call that no tool of the request has."""
+    return failed(f"Error: there is no function '{mended(name)[:80]}'.")
+
+
+def failed(text: str) -> Act:
+    """Return a call that does nothing but to be answered with an error."""
+    return Act("unknown", text=text)
+
+
+def chord(keys: Sequence[str]) -> str:
+    """Return keys that are pressed together in one spelling, modifiers first.
+
+    >>> chord(["S", "CTRL"]), chord(["Return"])
+    ('ctrl+s', 'enter')
+    """
+    plain = [key.strip().lower() for key in keys if key.strip()]
+    held = [MODIFIERS[key] for key in plain if key in MODIFIERS]
+    rest = [_KEYS.get(key, key) for key in plain if key not in MODIFIERS]
+    return "+".join([*held, *rest])
+
+
+_KEYS = {"return": "enter", "esc": "escape", "del": "delete"}
+
+
+def press(kind: str, key: str = "coordinate", needed: bool = True) -> Callable[[Fields], Act]:
+    def read(fields: Fields) -> Act:
+        at, flags = place(fields, key, needed=needed)
+        return Act("press", at, text=kind, flags=flags)
+
+    return read
+
+
+def at_place(word: Word, keys: str, text: str = "") -> Callable[[Fields], Act]:
+    def read(fields: Fields) -> Act:
+        at, flags = place(fields, keys)
+        return Act(word, at, text=text, flags=flags)
+
+    return read
+
+
+def drag(start: str | None, end: str) -> Callable[[Fields], Act]:
+    def read(fields: Fields) -> Act:
+        at, first = place(fields, start) if start else (None, frozenset[str]())
+        to, last = place(fields, end)
+        return Act("drag", at, to, flags=first | last)
+
+    return read
+
+
+def texted(word: Word, key: str) -> Callable[[Fields], Act]:
+    return lambda fields: Act(word, text=text_of(fields, key))
+
+
+def _scroll(amount: str, ways: tuple[str, str]) -> Callable[[Fields], Act]:
+    """A scroll by an amount whose sign says which way."""
+
+    def read(fields: Fields) -> Act:
+        pixels, _ = number(fields.get(amount), amount)
+        return Act("scroll", text=ways[pixels > 0])
+
+    return read
+
+
+def towards(key: str, keys: str) -> Callable[[Fields], Act]:
+    def read(fields: Fields) -> Act:
+        way = fields.get(key)
+        if way not in DIRECTIONS:
+            raise Unreadable(f"{key}: expected up, down, left or right")
+        at, flags = place(fields, keys, needed=False)
+        return Act("scroll", at, text=str(way), flags=flags)
+
+    return read
+
+
+def _keys(fields: Fields) -> Act:
+    keys = fields.get("keys", fields.get("text"))
+    listed = [keys] if isinstance(keys, str) else keys
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        raise Unreadable("keys: expected a list of texts")
+    return Act("keys", text=mended(chord(listed)))
+
+
+def waiting(key: str, usual: float = 1) -> Callable[[Fields], Act]:
+    return lambda fields: Act("wait", seconds=number(fields.get(key, usual), key)[0])
+
+
+def looking(text: str) -> Callable[[Fields], Act]:
+    return lambda fields: Act("look", text=text)
+
+
+def _chosen(word: Word, key: str, known: Mapping[str, str]) -> Callable[[Fields], Act]:
+    def read(fields: Fields) -> Act:
+        said = fields.get(key)
+        if not isinstance(said, str) or said.lower() not in known:
+            raise Unreadable(f"{key}: expected one of {', '.join(known)}")
+        return Act(word, text=known[said.lower()])
+
+    return read
+
+
+def _button(fields: Fields) -> Act:
+    act = _chosen(
+        "device",
+        "button",
+        {"back": "back", "home": "home", "menu": "recents", "enter": "enter"},
+    )(fields)
+    return Act("keys", text="enter") if act.text == "enter" else act
+
+
+_END = _chosen("end", "status", {"success": "success", "failure": "failure"})
+_QWEN: Mapping[str, Mapping[str, Callable[[Fields], Act]]] = {
+    "computer_use": {
+        "left_click": press("left", needed=False),
+        "right_click": press("right", needed=False),
+        "middle_click": press("middle", needed=False),
+        "double_click": press("double", needed=False),
+        "triple_click": press("triple", needed=False),
+        "mouse_move": at_place("hover", "coordinate"),
+        "left_click_drag": drag(None, "coordinate"),
+        "scroll": _scroll("pixels", ("down", "up")),
+        "hscroll": _scroll("pixels", ("left", "right")),
+        "type": texted("type", "text"),
+        "key": _keys,
+        "wait": waiting("time"),
+        "terminate": _END,
+        "answer": texted("answer", "text"),
+    },
+    "mobile_use": {
+        "click": press("left"),
+        "long_press": at_place("long", "coordinate"),
+        "swipe": drag("coordinate", "coordinate2"),
+        "type": texted("type", "text"),
+        "key": _keys,
+        "system_button": _button,
+        "open": texted("app", "text"),
+        "wait": waiting("time"),
+        "terminate": _END,
+        "answer": texted("answer", "text"),
+    },
+}
+ACTIONS: Mapping[str, tuple[str, ...]] = {name: tuple(known) for name, known in _QWEN.items()}
+"""What each of Qwen's functions can do, by the name of the function."""
+_OWN: Mapping[str, Callable[[Fields], Act]] = {
+    "click": press("left", "x,y"),
+    "double_click": press("double", "x,y"),
+    "right_click": press("right", "x,y"),
+    "move": at_place("hover", "x,y"),
+    "long_press": at_place("long", "x,y"),
+    "drag": drag("x,y", "to_x,to_y"),
+    "scroll": towards("direction", "x,y"),
+    "type": texted("type", "text"),
+    "press_keys": _keys,
+    "wait": lambda fields: Act("wait", seconds=1.0),
+    "choose_option": lambda fields: replace(
+        at_place("choose", "x,y")(fields), text=text_of(fields, "option")
+    ),
+    "open_app": texted("app", "name"),
+    "press_back": lambda fields: Act("device", text="back"),
+    "press_home": lambda fields: Act("device", text="home"),
+    "press_recents": lambda fields: Act("device", text="recents"),
+    "answer": texted("answer", "text"),
+    "finish": _END,
+}
+
+
+def place(fields: Fields, keys: str, *, needed: bool = True) -> tuple[Point | None, frozenset[str]]:
+    """Return the place under `x,y` or under a key with a pair, and flags of how it is written.
+
+    None if it is missing and not needed. Raises ValueError.
+    """
+    first, _, second = keys.partition(",")
+    if second:
+        pair = [fields.get(first), fields.get(second)]
+        missing = pair == [None, None]
+    else:
+        told = fields.get(first)
+        missing = told is None
+        pair = list(told) if isinstance(told, list) else [told]
+    if missing and not needed:
+        return None, frozenset()
+    if len(pair) != 2:
+        raise Unreadable(f"{keys}: expected [x, y]")
+    (x, one), (y, other) = (number(value, keys) for value in pair)
+    return (x, y), one | other
+
+
+def number(value: object, where: str) -> tuple[float, frozenset[str]]:
+    """Return a finite number, also written as plain text, and flags of how it is written.
+
+    Raises ValueError.
+    """
+    flags: set[str] = set()
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        flags.add("text_number")
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Unreadable(f"{where}: expected a number")
+    # A text of digits can be a whole number beyond what fits a float.
+    if not abs(value) < 1e12 or not math.isfinite(value):
+        raise Unreadable(f"{where}: expected a finite number")
+    if value != int(value):
+        flags.add("fraction")
+    return float(value), frozenset(flags)
+
+
+def text_of(fields: Fields, key: str) -> str:
+    """Return a text. Raises ValueError."""
+    value = fields.get(key)
+    if not isinstance(value, str):
+        raise Unreadable(f"{key}: expected a text")
+    return mended(value)

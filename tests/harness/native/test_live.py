@@ -1,0 +1,120 @@
+"""Episodes through tools: one conversation, acts one after the other, answers behind them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from adapters import Adapter, Generation, Reply, Request
+from harness.dialogue import Ask
+from harness.native.protocol import Native
+from parsers.actions import Action
+from parsers.native import Act
+from parsers.native.live import actions_of, chord_of, key_of
+from parsers.native.page import Elements
+from parsers.records import Prediction
+from tests.harness.native.cases import (
+    Case,
+    Pictures,
+    adapter_for,
+    cases,
+    live_of,
+    matches,
+    protocol_of,
+    replying,
+)
+from tests.harness.native.test_cases import INSIDE, MESSAGES, TOOLS
+from tests.servers import WireServer
+
+
+def played(case: Case, adapter: Adapter, protocol: Native) -> tuple[list[Action], str]:
+    """The actions of an episode, and why it ended."""
+    begun = protocol.begun()
+    acts: list[Action] = []
+
+    async def run() -> str:
+        failure = ""
+        for number in range(1, 20):
+            dialogue = begun.dialogue(live_of(case, number, failure))
+            try:
+                ask = next(dialogue)
+                while True:
+                    assert isinstance(ask, Ask)
+                    request = Request(ask.conversation, Generation(), "u", ask.place)
+                    reply = await adapter.ask(request, Pictures())
+                    assert isinstance(reply, Reply)
+                    ask = dialogue.send(reply)
+            except StopIteration as stop:
+                said: Prediction = stop.value
+            if said.action is None:
+                return "refused" if str(said.status) == "refusal" else str(said.status)
+            acts.append(said.action)
+            outcome = case.get("world", ["ended"])[len(acts) - 1]
+            if said.action.name == "STOP":
+                return "stopped"
+            if outcome == "ended":
+                return "ended"
+            failure = outcome.removeprefix("failed: ") if outcome != "ok" else ""
+        raise AssertionError("the episode does not end")
+
+    async def closed() -> str:
+        try:
+            return await run()
+        finally:
+            await adapter.close()
+
+    end = asyncio.run(closed())
+    return acts, end
+
+
+@pytest.mark.parametrize("case", cases("live", TOOLS))
+def test_an_episode_is_played_through_a_tool(case: Case) -> None:
+    with WireServer(replying(case["replies"])) as server:
+        adapter = adapter_for(case, server)
+        acts, end = played(case, adapter, protocol_of(case, adapter))
+    assert end == case["expect"]["end"]
+    assert [act.name for act in acts] == [one["name"] for one in case["acts"]]
+    for act, one in zip(acts, case["acts"], strict=True):
+        point, element = one.get("point"), one.get("element")
+        assert act.point == (None if point is None else pytest.approx(point, abs=0.01))
+        assert act.element == (
+            None if element is None else "12" if element == "@ref_2" else element
+        )
+        assert dict(act.arguments) == one["arguments"]
+    where, inside = MESSAGES[case["provider"]], INSIDE.get(case["provider"])
+    for number, answers in enumerate(case["answers"], 1):
+        said: Any = server.asks[number].body[where]
+        said = said[-1][inside] if inside else said[-len(answers) :]
+        assert matches(said, answers, case), said
+
+
+def test_keys_are_told_in_both_words() -> None:
+    for key in ("Control+a", "Enter", "ArrowDown", "PageUp", "F5", "Shift+Tab", "+", "x"):
+        assert key_of(chord_of(key)) == key
+
+
+@pytest.mark.parametrize(
+    ("act", "expected"),
+    [
+        (Act("press", text="left"), []),
+        (Act("press", ref="ref_9", text="left"), []),
+        (Act("press", text="back"), ["BACK"]),
+        (Act("goto", text="forward"), ["FORWARD"]),
+        (Act("goto", text="https://a.example"), ["GOTO"]),
+        (Act("end", text="failure"), ["INFEASIBLE"]),
+        (Act("answer", text="4"), ["STOP"]),
+        (Act("wait", seconds=2.0), ["WAIT"]),
+        (Act("scroll", (1, 1), text="left", far=-500), ["SCROLL_BY"]),
+        (Act("type", text="a", submit=True), ["KEYS", "PRESS"]),
+        (Act("choose", (1, 1), text="b"), ["SELECT"]),
+        (Act("app", text="Clock"), []),
+    ],
+)
+def test_acts_are_actions_of_a_live_page(act: Act, expected: list[str]) -> None:
+    found = list(actions_of(act, Elements((), (100, 100)), (100, 200)))
+    assert [one.name for one in found] == expected
+    if act.word == "scroll":
+        # Thousandths of the width.
+        assert found[0].arguments == {"delta_x": -50.0, "delta_y": 0.0}
