@@ -65,9 +65,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Eyes:
-    """sharpness: half of the digits of `weakest` pixels are read, with odds (h/h0)^(1/spread)."""
+    """Half of the digits of `weakest` pixels (h0) are read, with odds (h/h0)^(1/spread)."""
 
-    weakest: float = 6.0
+    weakest: float = 4.0
     spread: float = 0.1
     seed: int = 0
 
