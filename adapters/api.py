@@ -39,7 +39,7 @@ _NAMES_OF = {
     "temperature": ("temperature",),
     "top_p": ("top_p",),
     "seed": ("seed",),
-    "effort": ("reasoning_effort", "thinking_level", "output_config", "thinking"),
+    "effort": ("reasoning_effort", "reasoning", "thinking_level", "output_config", "thinking"),
     "thinking_budget": ("thinking_budget", "thinking"),
 }
 """The providers' names for what a user may ask for (`Generation`)."""

@@ -156,7 +156,7 @@ class ApiClient(ABC, Generic[Info]):
         verdict = judge(failure, self.speaker, self.clean, parameters)
         if verdict in (Finish.TOO_LONG, Finish.CONTENT_FILTER):
             return verdict
-        if self._learn(failure, sent, left_out):
+        if not failure.final and self._learn(failure, sent, left_out):
             return None
         given = {name: self.spellings.get(name, ()) for name in sent if name in self._asked_for}
         if isinstance(verdict, Fatal) and (names := refused(failure, given, defaults=given)):

@@ -37,7 +37,7 @@ ADAPTERS: Registry[Adapter] = Registry("model", "vlm_eval.adapters", has=("info"
 ADAPTERS.add(
     "openai",
     "adapters.openai:openai",
-    "OpenAI, or with --base-url any server that speaks its chat protocol (openai:gpt-5.4)",
+    "OpenAI, or with --base-url any server that speaks its protocols (openai:gpt-5.4)",
     plain=("gpt-", "chatgpt-", "o1", "o3", "o4-"),
 )
 ADAPTERS.add(

@@ -1,4 +1,4 @@
-"""Answers of OpenAI's chat protocol, in the forms that providers and servers give them.
+"""Answers of OpenAI's protocols, in the forms that providers and servers give them.
 
 Only the text, the reason for its end and the counts of tokens matter to a score: every other field
 counts as missing where it is of another type than expected.
@@ -17,6 +17,8 @@ from adapters.conversation import Usage
 _WORDS = ("text", "thinking", "reasoning", "content", "summary", "refusal")
 """Fields that hold the words of a part, the likeliest first."""
 _DEPTH = 8
+CHAT_COUNTS = "prompt", "completion"
+"""Words of chat completions for the tokens of a call, in `usage`."""
 
 
 class Message(msgspec.Struct):
@@ -72,14 +74,17 @@ def said(message: Message) -> tuple[str, str, str]:
     return "".join(texts), thinking, "".join(refusals)
 
 
-def usage(told: object) -> Usage | None:
-    """Return the tokens of a call, None if the server counts none or impossible ones."""
+def usage(told: object, counts: tuple[str, str] = CHAT_COUNTS) -> Usage | None:
+    """Return the tokens of a call, None if the server counts none or impossible ones.
+
+    counts: the wire's words for the tokens of the prompt and of the reply.
+    """
     if not isinstance(told, dict):
         return None
-    before, after = _details(told, "prompt"), _details(told, "completion")
+    before, after = _details(told, counts[0]), _details(told, counts[1])
     return usage_of(
-        input=told.get("prompt_tokens"),
-        output=told.get("completion_tokens"),
+        input=told.get(f"{counts[0]}_tokens"),
+        output=told.get(f"{counts[1]}_tokens"),
         total=told.get("total_tokens"),
         cached=before.get("cached_tokens"),
         cache_write=before.get("cache_write_tokens"),
@@ -87,15 +92,15 @@ def usage(told: object) -> Usage | None:
     )
 
 
-def picture_tokens(told: object) -> int | None:
+def picture_tokens(told: object, counts: tuple[str, str] = CHAT_COUNTS) -> int | None:
     """Return the tokens of the prompt's pictures, None unless the server counts them apart."""
     if not isinstance(told, dict):
         return None
     # OpenAI's, and vLLM's by kind of input ({"image": 2691}).
-    details, most = _details(told, "prompt"), counted(told.get("prompt_tokens")) or 0
+    details, most = _details(told, counts[0]), counted(told.get(f"{counts[0]}_tokens")) or 0
     by_kind = details.get("multimodal_tokens")
-    counts = details.get("image_tokens"), by_kind.get("image") if _is_object(by_kind) else None
-    return next((n for n in map(counted, counts) if n is not None and 0 < n <= most), None)
+    told_apart = details.get("image_tokens"), by_kind.get("image") if _is_object(by_kind) else None
+    return next((n for n in map(counted, told_apart) if n is not None and 0 < n <= most), None)
 
 
 def _details(told: Mapping[str, Any], what: str) -> Any:

@@ -1,8 +1,8 @@
 """OpenAI's chat protocol, which many providers and all servers for open models speak.
 
-Chat completions, not responses: every vision model is served by it. `ChatAdapter` is one model of a
-provider that speaks the protocol and adds nothing; `ServedModel` one of a server of the user's own.
-Written against openai 3.52, November 2026.
+Every vision model is served by it; OpenAI's other wire is in `adapters.responses`. `ChatAdapter` is
+one model of a provider that speaks the protocol and adds nothing; `ServedModel` one of a server of
+the user's own. Written against openai 3.52, November 2026.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         "max_tokens": "max_completion_tokens",
         "max_completion_tokens": "max_tokens",
     }
-    answers = Answer
+    answers: ClassVar[type] = Answer
     streaming: ClassVar[Mapping[str, object]] = {
         "stream": True,
         "stream_options": {"include_usage": True},

@@ -12,7 +12,7 @@ from adapters.conversation import Finish
 
 _ENDS = {
     Finish.STOP: (
-        *("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete"),
+        *("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed"),
         *("tool_calls", "function_call", "tool_use"),
     ),
     Finish.LENGTH: (

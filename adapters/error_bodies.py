@@ -91,6 +91,8 @@ def failure_inside(plain: object) -> object:
     if not isinstance(plain, dict) or any(plain.get(name) for name in _ANSWERS):
         return None
     is_named = plain.get("error") or "error" in (plain.get("object"), plain.get("type"))
+    if isinstance(plain.get("output"), list):  # Of a response that failed.
+        return None
     # Gateways also write the error's own fields.
     return plain if is_named or (plain.get("code") and _message(plain)) else None
 

@@ -248,7 +248,7 @@ def _is_of_the_run(failure: Failure) -> bool:
 def _names_a(failure: Failure, parameters: Collection[str]) -> bool:
     """Return whether an error is about a parameter, which every call has."""
     if failure.param:
-        return failure.param.split(".")[0] in {"model", *parameters}
+        return re.split(r"[.\[]", failure.param)[0] in {"model", *parameters}
     return _names(failure.message, parameters)
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, sqrt
+from typing import Literal
 
-from adapters import prices
+from adapters import prices, responses
 from adapters.api import hosted
 from adapters.api_client import Json
 from adapters.chat_completions import ChatAdapter, ServedModel, on_record, served
@@ -56,6 +57,7 @@ def openai(
     api_key: str | None = None,
     timeout_s: float = 120.0,
     concurrency: int = 8,
+    wire: Literal["chat", "responses"] = "chat",
     detail: str | None = None,
     family: str | None = None,
     min_pixels: Count | None = None,
@@ -64,9 +66,11 @@ def openai(
     recorded_as: str | None = None,
     ends: tuple[str, ...] | None = None,
 ) -> Adapter:
-    """Make an adapter for OpenAI's models, or with `base_url` for any server of its chat protocol.
+    """Make an adapter for OpenAI's models, or with `base_url` for any server of its protocols.
 
     Args:
+        wire: how the model is asked: by chat completions, or by the Responses API, where hidden
+            reasoning goes back to the model in later rounds.
         detail: sent with every picture ("auto" is replaced by its meaning). A compatible server
             gets it only when given.
         family: the name of the open model that a server of your own runs under another name.
@@ -74,7 +78,7 @@ def openai(
         max_pixels: the size to which your server reduces larger pictures, if not as published.
         extra_body: added to the body unchanged; None as a value removes a parameter.
         recorded_as: on record instead of `base_url`, for a server whose address changes.
-        ends: further words for the usual end of a reply (`finish_reason`).
+        ends: further words for the usual end of a reply (`finish_reason`, or `status`).
 
     Raises `Fatal` for a missing key, a bad address or detail, and as `served`.
     """
@@ -104,10 +108,12 @@ def openai(
             rule = facts.rule(str(detail))
         except KeyError:
             raise Fatal(f"{model} takes no pictures with detail '{detail}'") from None
+    over_responses = wire == "responses"
+    wire_on_record = responses.on_record if over_responses else on_record
     info = hosted(
         endpoint,
         model,
-        settings={**on_record(detail, extra_body), **recorded},
+        settings={**wire_on_record(detail, extra_body), **recorded},
         concurrency=concurrency,
         context_tokens=prices.context_tokens("openai", model) if endpoint.is_official else None,
         thinking=thinking_of(model, extra_body),
@@ -118,10 +124,12 @@ def openai(
         cached_shares={"batch": 0.5},
     )
     if facts is None:
-        return ServedModel(
+        served_model = ServedResponses if over_responses else ServedModel
+        return served_model(
             info, endpoint, timeout_s=timeout_s, detail=detail, extra_body=extra_body, ends=ends
         )
-    return OpenAIAdapter(
+    own_model = OpenAIResponses if over_responses else OpenAIAdapter
+    return own_model(
         info, endpoint, facts, timeout_s=timeout_s, detail=detail, extra_body=extra_body, ends=ends
     )
 
@@ -289,3 +297,11 @@ class OpenAIAdapter(ChatAdapter):
     def _done(self, request: Request, reply: Reply) -> None:
         if request.continues and "prompt_cache_options" in reply.sent:
             self._prefixes.wrote(request.conversation)
+
+
+class OpenAIResponses(responses.ResponsesWire, OpenAIAdapter):
+    """One of OpenAI's own models over the Responses wire."""
+
+
+class ServedResponses(responses.ResponsesWire, ServedModel):
+    """A model of a server of the user's own over the Responses wire."""

@@ -4,9 +4,8 @@ They replace t intervals where few tasks have a success, and are a check on the 
 
 `bootstrap-t` (Efron and Tibshirani 1993, *An Introduction to the Bootstrap*, section 12.5; Hall
 1992, section 3.5) replaces the quantiles of t by those of (mean* - mean) / error* over resamples,
-which accounts for skewness and for the uncertainty of the standard error. `bca` (Efron 1987; Efron
-and Tibshirani, section 14.3) corrects the percentiles of mean* for bias and acceleration. The plain
-percentile interval is not offered: `docs/statistics.md` shows where it fails.
+which accounts for skewness and for the uncertainty of the standard error. The plain percentile
+interval is not offered: `docs/statistics.md` shows where it fails.
 
 Tasks are sorted first and resampled by PCG64 with a hash of the seed, so equal data give equal
 intervals on any machine and in any order.
@@ -17,7 +16,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 
@@ -30,14 +28,12 @@ from parsers.clusters import (
     mean_and_error,
 )
 from parsers.declaration import Average
-from parsers.rates import FEW, Interval, Kind, check_level, moved, special
+from parsers.rates import FEW, Interval, Kind, check_level, moved
 
 DRAWS = 4_999
 """Resamples of bootstrap intervals, unless another number is given."""
 SEED = 0
 """Their seed, unless another one is given."""
-
-Resampling = Literal["bootstrap-t", "bca"]
 
 
 def bootstrap(
@@ -45,13 +41,12 @@ def bootstrap(
     tasks: Sequence[Hashable],
     average: Average = "macro",
     *,
-    method: Resampling = "bootstrap-t",
     kind: Kind = "rate",
     resamples: int = DRAWS,
     seed: int = SEED,
     level: float = 0.95,
 ) -> Interval | None:
-    """Return a confidence interval of the mean over steps clustered in tasks.
+    """Return the bootstrap-t interval of the mean over steps clustered in tasks.
 
     values: one per step.
     tasks: the task of each step.
@@ -71,27 +66,23 @@ def bootstrap(
     groups = len(data)
     if groups < 2 or mean_and_error(data.totals, data.sizes)[1] <= NOTHING:
         return None
-    ends = _ends(
-        tuple(data.totals.tolist()), tuple(data.sizes.tolist()), method, resamples, seed, level
-    )
+    ends = _ends(tuple(data.totals.tolist()), tuple(data.sizes.tolist()), resamples, seed, level)
     low, high = (float(np.clip(end, *BOUNDS[kind])) for end in ends)
     few = min(moved(*clustered_values(values, tasks, average), kind)) < FEW
-    return Interval(low, high, method, groups, few, level)
+    return Interval(low, high, "bootstrap-t", groups, few, level)
 
 
 @lru_cache(maxsize=1024)
 def _ends(
     totals: tuple[float, ...],
     sizes: tuple[float, ...],
-    method: Resampling,
     resamples: int,
     seed: int,
     level: float,
 ) -> tuple[float, float]:
     """Return the ends of one interval; kept, as the metrics of a group often have equal values."""
-    ends = studentised if method == "bootstrap-t" else accelerated
     drawn = _draws(len(totals), resamples, seed)
-    low, high = ends(np.array([totals]), np.array([sizes]), drawn, level)
+    low, high = studentised(np.array([totals]), np.array([sizes]), drawn, level)
     return float(low[0]), float(high[0])
 
 
@@ -142,27 +133,3 @@ def studentised(
     lower = np.quantile(ratio, tail, axis=-1, method="lower")
     upper = np.quantile(ratio, 1 - tail, axis=-1, method="higher")
     return mean - upper * error, mean - lower * error
-
-
-def accelerated(
-    totals: Floats, sizes: Floats, drawn: Floats, level: float = 0.95
-) -> tuple[Floats, Floats]:
-    """Return the ends of the BCa interval of every data set (one per row)."""
-    mean, _ = mean_and_error(totals, sizes)
-    deviation, _ = resampled(totals, sizes, drawn)
-    count = deviation.shape[-1]
-    below = (deviation < -NOTHING).sum(-1) + (np.abs(deviation) <= NOTHING).sum(-1) / 2
-    bias = special().ndtri(np.clip(below / count, 0.5 / count, 1 - 0.5 / count))
-    left = (totals.sum(-1, keepdims=True) - totals) / (sizes.sum(-1, keepdims=True) - sizes)
-    pull = left.mean(-1, keepdims=True) - left
-    cubes, squares = (pull**3).sum(-1), (pull**2).sum(-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        acceleration = np.nan_to_num(cubes / (6 * squares**1.5))
-    ordered = np.sort(deviation, axis=-1)
-    ends = []
-    for tail in ((1 - level) / 2, (1 + level) / 2):
-        shifted = bias + special().ndtri(tail)
-        place = special().ndtr(bias + shifted / (1 - acceleration * shifted))
-        index = np.clip(np.floor(place * (count + 1)).astype(int) - 1, 0, count - 1)
-        ends.append(mean + np.take_along_axis(ordered, index[:, None], axis=-1)[:, 0])
-    return ends[0], ends[1]

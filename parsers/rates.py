@@ -33,7 +33,6 @@ Method = Literal[
     "fieller",
     "delta",
     "bootstrap-t",
-    "bca",
     "quartiles",
 ]
 FEW = 30

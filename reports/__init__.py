@@ -33,25 +33,6 @@ if TYPE_CHECKING:
     from reports.statuses import status_table
     from reports.tables import by_table, main_table
 
-_HOMES = {
-    "FORMATS": "reports.formats",
-    "TEST_DATA_NOTE": "reports.formats",
-    "by_table": "reports.tables",
-    "clean": "reports.formats",
-    "cost_table": "reports.costs",
-    "list_runs": "reports.listing",
-    "prefix_table": "reports.prefixes",
-    "published_beside": "reports.published.beside",
-    "published_table": "reports.published.beside",
-    "status_table": "reports.statuses",
-    "main_table": "reports.tables",
-    "open_runs": "reports.load",
-    "render": "reports.formats",
-    "runs_frame": "reports.frames.runs",
-    "steps_frame": "reports.frames.steps",
-    "tasks_frame": "reports.frames.tasks",
-}
-
 __all__ = [
     "FORMATS",
     "TEST_DATA_NOTE",
@@ -70,6 +51,21 @@ __all__ = [
     "steps_frame",
     "tasks_frame",
 ]
+
+_NAMES = {
+    "reports.formats": "FORMATS TEST_DATA_NOTE clean render",
+    "reports.tables": "by_table main_table",
+    "reports.costs": "cost_table",
+    "reports.listing": "list_runs",
+    "reports.prefixes": "prefix_table",
+    "reports.published.beside": "published_beside published_table",
+    "reports.statuses": "status_table",
+    "reports.load": "open_runs",
+    "reports.frames.runs": "runs_frame",
+    "reports.frames.steps": "steps_frame",
+    "reports.frames.tasks": "tasks_frame",
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

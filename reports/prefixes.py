@@ -14,7 +14,7 @@ import pandas as pd
 
 from harness.runs import RunError
 from harness.tables import interval_record
-from harness.tables.results import POOLED, cluster_note
+from harness.tables.results import cluster_note
 from parsers import Average, Declaration, ScoredUnit, mean_interval
 from parsers.clusters import clustered_values
 from parsers.counting import Parent, cluster_above, parent_of, prefix, unmeasured
@@ -94,7 +94,7 @@ def prefix_table(
     records: list[dict[str, Any]] = []
     notes: list[str] = []
     for rows in evaluated:
-        for split, places in _splits(rows):
+        for split, places in rows.splits():
             trials, total = _trials(rows, places)
             records += _records(rows, split, trials, withheld=(gone := len(trials) < total))
             if gone:
@@ -111,15 +111,6 @@ def prefix_table(
         marks={"clusters": clusters},
         section="run",
     )
-
-
-def _splits(rows: RunRows) -> Iterator[tuple[str, Sequence[int]]]:
-    places: dict[str, list[int]] = {}
-    for place, (_, unit) in enumerate(rows.trials):
-        places.setdefault(unit.split, []).append(place)
-    yield from sorted(places.items())
-    if len(places) > 1:
-        yield POOLED, range(len(rows.trials))
 
 
 def _trials(rows: RunRows, places: Sequence[int]) -> tuple[list[_Trial], int]:

@@ -10,7 +10,7 @@ import pandas as pd
 from harness.runs import RunError
 from harness.runs.columns import id_column
 from harness.tables import interval_record
-from harness.tables.results import LINES, POOLED
+from harness.tables.results import LINES
 from parsers import Average, Declaration, Measure, Results
 from parsers.counting import Rule
 from parsers.declaration import SPLIT
@@ -281,14 +281,15 @@ def grouped(rows: RunRows, name: str) -> Iterator[tuple[str, list[int], Results]
     By split, all of several splits pooled come last.
     """
     key = key_named(rows.declared, name)
-    places: dict[Group, list[int]] = {}
-    for place, group in enumerate(key.groups(rows)):
-        places.setdefault(group, []).append(place)
-    for group in sorted(places):
-        yield group[1], places[group], rows.results(places[group], whole=key.whole)
-    if name == SPLIT and len(places) > 1:
-        whole = list(range(len(rows.trials)))
-        yield POOLED, whole, rows.results(whole, whole=key.whole)
+    if name == SPLIT:
+        groups = list(rows.splits())
+    else:
+        places: dict[Group, list[int]] = {}
+        for place, group in enumerate(key.groups(rows)):
+            places.setdefault(group, []).append(place)
+        groups = [(group[1], places[group]) for group in sorted(places)]
+    for named, held in groups:
+        yield named, held, rows.results(held, whole=key.whole)
 
 
 def _records(

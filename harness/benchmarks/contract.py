@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from harness.notes import test_data_note
 from harness.pictures import PictureError, plan, read_size
 from harness.policies import Secret
 from harness.protocols import AskingProtocol, ask
+from harness.protocols.vote import same_answer
 from harness.runs.records import Unit
 from harness.views import ItemView
 from parsers import Counts, Measure
@@ -82,8 +82,6 @@ class Benchmark(ABC):
         explained: what some measures say, in a sentence for people, by name.
         home: where its runs lie, unless the user says; None: where all do.
         scorers: a function for every score, unless `score` computes them all at once.
-        near: largest distance of two points that are the same answer, in pixels, where no candidate
-            is known under either.
     """
 
     name: str
@@ -110,7 +108,6 @@ class Benchmark(ABC):
     guarded: ClassVar[bool] = True
     note: ClassVar[str] = test_data_note()
     scorers: ClassVar[Mapping[str, Callable[[Prediction, Any], float | None]]] = {}
-    near: ClassVar[float] = 14.0
 
     def __post_init__(self) -> None:
         if self.options is None:
@@ -287,7 +284,7 @@ class Benchmark(ABC):
 
     def dialogue(self, view: Any, shows: Shows) -> Dialogue:
         """Ask about a unit, with `--samples` several times, in the actions of the benchmark."""
-        return ask(shows.protocol, view, self.declared.actions, shows.vote(self.same))
+        return ask(shows.protocol, view, self.declared.actions, shows.vote(same_answer))
 
     def calls(self, count: int, shows: Shows) -> dict[str, tuple[int, int]]:
         """The least and largest numbers of calls about a unit of `count` candidates, as they are
@@ -296,18 +293,6 @@ class Benchmark(ABC):
         calls = {"": protocol.calls(count), **protocol.role_calls(count)}
         most_of_unit = times * self.rounds
         return {role: (least * times, most * most_of_unit) for role, (least, most) in calls.items()}
-
-    def same(self, one: Prediction, other: Prediction) -> bool:
-        """Return whether two predictions are the same answer, for a vote of samples."""
-        if one.status != other.status or one.action is None or other.action is None:
-            return (one.status, one.action) == (other.status, other.action)
-        if one.point is None or other.point is None:
-            return one.action == other.action
-        if one.under is None and other.under is None:
-            near = math.dist(one.point, other.point) <= self.near
-        else:
-            near = one.under == other.under
-        return near and replace(one.action, point=other.point) == other.action
 
     def check(self, units: Dataset[Any], shows: Shows) -> None:
         """Raise `UserError` if these units cannot be asked about with the run's settings."""
@@ -318,8 +303,7 @@ class Benchmark(ABC):
 
         `roles` has the names of the other models that the protocol asks, by role.
         """
-        replies = shows.replies
-        return {} if replies is None else {"history_from_sha256": replies.digest}
+        return {}
 
     async def close(self) -> None:
         """Close what dialogues have acted in."""

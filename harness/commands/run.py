@@ -215,7 +215,7 @@ def heading(plan: Plan) -> Iterator[str]:
         *([("choices", offered)] if offered else []),
         ("asked", f"{settings.protocol}{times}, picture: {plan.pictures.text}{told}"),
         *([("roles", ", ".join(roles))] if roles else []),
-        *(line for start in plan.starts for line in start.heading.items()),
+        *plan.heading.items(),
         ("run", str(plan.directory)),
     ):
         yield f"{name + ':':<9} {text}"

@@ -149,7 +149,7 @@ class _Sessions:
         self._loop = asyncio.get_running_loop()
         self._clock = clock
         self._first_at: float | None = None
-        self._before: dict[int, Any] = {}
+        self.before: dict[int, Any] = {}
 
     def watch(self) -> None:
         """Take signals, in the main thread; others never get any."""
@@ -157,13 +157,9 @@ class _Sessions:
             return
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         left_alone = signal.SIG_IGN, None
-        self._before = {n: one for n, one in handlers.items() if one not in left_alone}
-        for number in self._before:
+        self.before = {n: one for n, one in handlers.items() if one not in left_alone}
+        for number in self.before:
             signal.signal(number, self._caught)
-
-    def unwatch(self) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
 
     def _caught(self, number: int, frame: FrameType | None) -> None:
         now = self._clock()
@@ -172,8 +168,8 @@ class _Sessions:
             self._loop.call_soon_threadsafe(interrupt)
         elif now - self._first_at < _SAME_REQUEST_S:
             return
-        elif signal.SIGINT in self._before:
-            signal.signal(signal.SIGINT, self._before[signal.SIGINT])
+        elif signal.SIGINT in self.before:
+            signal.signal(signal.SIGINT, self.before[signal.SIGINT])
             signal.raise_signal(signal.SIGINT)
         else:
             raise KeyboardInterrupt
@@ -217,4 +213,5 @@ def on_interrupt(
         sessions.stops.remove(stop)
         if not sessions.stops:
             del _sessions[loop]
-            sessions.unwatch()
+            for number, handler in sessions.before.items():
+                signal.signal(number, handler)

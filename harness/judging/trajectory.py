@@ -18,7 +18,7 @@ import msgspec
 from adapters.registry import load
 from harness.errors import DataGone, RunError
 from harness.runs import CallRecord, Unit
-from harness.runs.files import CALLS, Blobs, Line, decode
+from harness.runs.files import CALLS, Blobs, Line, decode, read_lines
 from harness.runs.lines import line_decoder, to_line
 from harness.runs.live_steps import steps_taken
 from harness.runs.manifest import Manifest, read_manifest
@@ -82,7 +82,7 @@ class Recorded:
         self.path = path
         self.manifest: Manifest = read_manifest(path)
         self._places: dict[str, Line] = {}
-        self._read = self._lines = 0
+        self._after = (0, 0)
 
     @cached_property
     def identity(self) -> str:
@@ -173,18 +173,9 @@ class Recorded:
     def _read_on(self) -> None:
         """Note the places of the calls that were written since."""
         path, decoder = self.path / CALLS, line_decoder(CallHead)
-        try:
-            with path.open("rb") as file:
-                file.seek(self._read)
-                for data in file:
-                    if not data.endswith(b"\n"):
-                        break
-                    self._lines += 1
-                    line = Line(self._lines, self._read, data)
-                    self._places[decode(decoder, line, path).id] = line._replace(data=b"")
-                    self._read += len(data)
-        except FileNotFoundError:
-            return
+        for line in read_lines(path, after=self._after):
+            self._places[decode(decoder, line, path).id] = line._replace(data=b"")
+            self._after = line.number, line.offset + len(line.data)
 
 
 def trajectory_id(unit: Unit[Any]) -> str:

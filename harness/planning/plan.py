@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
 from harness.benchmarks.opening import open_with
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
+from harness.errors import from_leaf
 from harness.pictures import PicturePolicy
 from harness.planning.check import check, check_model
 from harness.planning.data import Selected, open_data
@@ -25,7 +26,6 @@ from harness.planning.model import (
     open_policy,
     with_wrapper,
 )
-from harness.planning.starts import Start, starts_of
 from harness.policies import Policy, is_policy
 from harness.protocols import PROTOCOLS, AskingProtocol, completed_options, open_protocol
 from harness.runs import Setup, StepKey, manifest_before, settled_before
@@ -53,8 +53,8 @@ class Plan:
     directory: Path
     taken: frozenset[StepKey] = frozenset()
     """The dialogues that are taken over from another run."""
-    starts: Sequence[Start] = ()
-    """Ways in which settings have the run start."""
+    heading: Mapping[str, str] = field(default_factory=dict)
+    """Lines for the user on what `--redo` and `--repair` did, by name."""
     roles: Mapping[str, OpenRole] = field(default_factory=dict)
     """Models for other roles of the protocol, except those that the model itself answers."""
 
@@ -148,9 +148,10 @@ def plan_run(
     loaded and no run on disk is touched. `folder` is where the directory of the run lies unless
     the settings name it. Raises `UserError` or `Fatal` with one line.
     """
-    begun = starts_of(settings)
-    if begun:
-        settings = begun[-1].settings
+    redo = None
+    if settings.redo or settings.redo_from:
+        redo = from_leaf("harness.redo.redo:Redo")(settings)
+        settings = redo.settings
     settings, source = with_wrapper(settings), benchmark_of(settings)
     settings = replace(settings, **source.fixed)
     if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:
@@ -205,17 +206,21 @@ def plan_run(
         source.check_installed()
         if model.policy is not None:
             model.policy.check(selected.part.entries)
-    plan = Plan(done, source, shows, selected, model, directory, roles=roles, starts=begun)
+    plan = Plan(done, source, shows, selected, model, directory, roles=roles)
 
     def usual() -> Path:
         return whole(default_limit(settings, info), None)[2]
 
-    for start in begun:
-        plan = replace(plan, taken=plan.taken | start.takes(done, setup_of(plan), usual))
+    if redo is not None:
+        taken = redo.takes(done, setup_of(plan), usual)
+        plan = replace(plan, taken=taken, heading={"redo": redo.line})
     if not asks or not starts:
         return plan
-    for start in begun:
-        start.begin(directory, setup_of(plan))
+    if redo is not None:
+        redo.begin(directory, setup_of(plan))
+    if settings.repair:
+        line = from_leaf("harness.redo.repair:repair")(directory, setup_of(plan))
+        plan = replace(plan, heading={**plan.heading, "repaired": line})
     return _loaded(plan)
 
 

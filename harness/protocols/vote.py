@@ -1,10 +1,11 @@
 """Several samples of a dialogue, whose predictions vote (self-consistency, Wang et al. 2023).
 
-prediction = yield from Vote(5, "majority", same).held(lambda: protocol.dialogue(view))
+prediction = yield from Vote(5, "majority", same_answer).held(lambda: protocol.dialogue(view))
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -14,6 +15,10 @@ from parsers.records import Prediction
 
 Rule = Literal["majority", "first"]
 Same = Callable[[Prediction, Prediction], bool]
+
+NEAR = 14.0
+"""Largest distance of two points that are the same answer, in pixels, where no candidate is known
+under either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,19 @@ def elected(predictions: Sequence[Prediction], vote: Vote) -> Prediction:
     chosen = max(answers, key=len) if vote.rule == "majority" else answers[0]
     others = sorted((len(of) for of in answers if of is not chosen), reverse=True)
     return replace(predictions[chosen[0]], votes=(len(chosen), *others), sample=chosen[0])
+
+
+def same_answer(one: Prediction, other: Prediction, near: float = NEAR) -> bool:
+    """Return whether two predictions are the same answer: places at most `near` pixels apart."""
+    if one.status != other.status or one.action is None or other.action is None:
+        return (one.status, one.action) == (other.status, other.action)
+    if one.point is None or other.point is None:
+        return one.action == other.action
+    if one.under is None and other.under is None:
+        at_one_place = math.dist(one.point, other.point) <= near
+    else:
+        at_one_place = one.under == other.under
+    return at_one_place and replace(one.action, point=other.point) == other.action
 
 
 def _sampled(dialogue: Dialogue, number: int, samples: int) -> Generator[Asks, Replies, Prediction]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from harness.errors import RunError, UserError
 from harness.planning.model import Limits, limits_of
-from harness.planning.starts import Start
 from harness.redo.repair import used_only_by
 from harness.runs import (
     Run,
@@ -97,20 +96,29 @@ def _write(path: Path, records: Iterable[Any]) -> float:
 LIMIT = "max_tokens"
 
 
-class Redo(Start):
-    """A new run that takes over the lines of the run that `--from` names, else of the usual one."""
+class Redo:
+    """A new run that takes over the lines of the run that `--redo-from` names, else of the usual.
+
+    settings: those given, with what the named run has on record.
+    line: for the user, once `takes` has returned.
+    """
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
-        self._asked = settings
+        """Raises `RunError` if the named run cannot be read."""
+        self._asked = self.settings = settings
+        self.line = ""
         if settings.redo_from is not None:
             self.settings = _with_recorded(settings, open_run(settings.redo_from))
 
     def takes(
         self, settings: Settings, setup: Setup, usual: Callable[[], Path]
     ) -> frozenset[StepKey]:
-        """Raises `UserError` if nothing would be gained, `RunDiffers` if more than the limit would
-        change."""
+        """Return the dialogues that the run takes over from another.
+
+        `settings` are the completed ones; `usual` finds the directory that the same command would
+        use without `--redo`. Raises `UserError` if nothing would be gained, `RunDiffers` if more
+        than the limit would change.
+        """
         if settings.out is None:
             raise UserError("--redo makes a new run: name its folder with --out")
         old_path = Path(self._asked.redo_from or usual())
@@ -132,7 +140,7 @@ class Redo(Start):
             raise UserError(f"no step of {old_path} is {' or '.join(self._asked.redo)}")
         redone = Redone(old.name, self._asked.redo, before, len(self._again))
         self._redone = redone.joined(old.manifest.redone)
-        self.heading["redo"] = (
+        self.line = (
             f"{len(self._again)} {', '.join(self._redone.statuses)} of {old.path} (limit "
             f"{written(self._redone.max_tokens)}), {len(taken)} others taken over"
         )

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from harness.planning.starts import Start
 from harness.runs import Setup, open_run
 from harness.runs.directory import manifest_before, remove_results
 from harness.runs.files import (
@@ -32,32 +31,27 @@ from harness.tables import counted
 H = TypeVar("H", StepHead, CallHead)
 
 
-class Repair(Start):
+def repair(directory: Path, setup: Setup) -> str:
     """Set aside the damaged lines of a run, whose steps are then asked again.
 
-    lines: number of damaged lines.
-    dialogues: number of dialogues that are asked again.
+    Returns a line for the user. Raises `RunInUse`, `RunDiffers`, `RunError`.
     """
-
     lines = dialogues = 0
-
-    def begin(self, directory: Path, setup: Setup) -> None:
-        """Raises `RunInUse`, `RunDiffers`, `RunError`."""
-        manifest = manifest_before(directory)
-        if manifest is not None:
-            check_same(directory, manifest, setup)
-            lock = lock_run(directory)
-            try:
-                self.lines, self.dialogues = mend(directory, manifest)
-                if self.lines or self.dialogues:
-                    remove_results(directory)
-            finally:
-                lock.release()
-        words = setup.declaration.unit, setup.declaration.units
-        self.heading["repaired"] = (
-            f"{counted(self.lines, 'damaged line')} set aside, "
-            f"{counted(self.dialogues, *words)} to be asked again"
-        )
+    manifest = manifest_before(directory)
+    if manifest is not None:
+        check_same(directory, manifest, setup)
+        lock = lock_run(directory)
+        try:
+            lines, dialogues = mend(directory, manifest)
+            if lines or dialogues:
+                remove_results(directory)
+        finally:
+            lock.release()
+    words = setup.declaration.unit, setup.declaration.units
+    return (
+        f"{counted(lines, 'damaged line')} set aside, "
+        f"{counted(dialogues, *words)} to be asked again"
+    )
 
 
 @dataclass(slots=True)

@@ -130,9 +130,8 @@ async def _carried_out(
                 plan_run, settings, None if isinstance(model, str) else model
             )
         check_cost_limit(plan)
-        for start in plan.starts:
-            for name, text in start.heading.items():
-                display.say(f"{name}: {text}")
+        for name, text in plan.heading.items():
+            display.say(f"{name}: {text}")
         check_confirmed(plan)
         for notice in plan.dataset.notices:
             display.say(notice)

@@ -87,20 +87,18 @@ class Session:
         prepared = ahead(self._plan.ready_of(self._plan.dataset.without(finished)))
         async with contextlib.aclosing(prepared) as questions:
             async for question in questions:
-                for job in self._jobs_of(question, done):
-                    yield job
-
-    def _jobs_of(self, question: Ready[Any], done: Collection[UnitKey]) -> Iterator[Job]:
-        for repeat in range(self._settings.times):
-            key = question.unit_id, repeat
-            if key in done:
-                continue
-            if question.unit.invalid is not None or question.known is not None:
-                self._pass_over(question, repeat)
-            else:
-                asked = self._repeated(question, repeat)
-                self._open_unit(key, asked)
-                yield self._job(key, asked)
+                for repeat in repeats:
+                    key = question.unit_id, repeat
+                    if key in done:
+                        continue
+                    if question.unit.invalid is not None or question.known is not None:
+                        self._pass_over(question, repeat)
+                        continue
+                    asked = self._open[key] = self._repeated(question, repeat)
+                    if self._model.sees:
+                        for digest, data in asked.sources.items():
+                            self._pictures.add(digest, data, question.unit_id)
+                    yield self._job(key, asked)
 
     async def rehearsed(self) -> AsyncGenerator[tuple[Job, Ready[Any]]]:
         """Yield the dialogues that `jobs` yields at first, with their questions; begin none."""
@@ -213,13 +211,6 @@ class Session:
             return Watched(await opens(), self._pictures, key[0], most)
 
         return opened
-
-    def _open_unit(self, key: UnitKey, question: Ready[Any]) -> None:
-        self._open[key] = question
-        if not self._model.sees:
-            return
-        for digest, data in question.sources.items():
-            self._pictures.add(digest, data, key[0])
 
     def _close_unit(self, key: UnitKey) -> None:
         question = self._open.pop(key)

@@ -6,8 +6,8 @@ The benchmark declares the measures, and the words for units and parents. The ta
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Literal, get_args
 
 from harness.tables.grid import ABSENT, Cell, Column, Row, interval_text, percent
 from parsers.counting import Rule
@@ -18,9 +18,6 @@ POOLED = "all splits pooled"
 AVERAGES: tuple[Average, ...] = get_args(Average)
 LINES: tuple[Rule, ...] = ("valid", "strict")
 """Rows without a right answer are left out, or count as failures."""
-
-Record = Mapping[Any, Any]
-"""A line of a frame by column name; None where a number is missing."""
 
 
 def cell_of(row: Estimate | None, results: Results) -> str | Cell:

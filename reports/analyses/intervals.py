@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from harness.tables import interval_record
-from harness.tables.results import POOLED, coverage
+from harness.tables.results import coverage
 from parsers import Declaration, Interval, Measure, Results, ScoredUnit
 from parsers.bootstrap import bootstrap
 from parsers.clusters import clustered_values
@@ -55,13 +55,8 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     declared = analysed.declared
     records: list[dict[str, Any]] = []
     for rows in run_rows(analysed.runs.values()):
-        places: dict[str, list[int]] = {}
-        for place, (_, unit) in enumerate(rows.trials):
-            places.setdefault(unit.split, []).append(place)
-        for split in sorted(places):
-            records += _rates(rows, split, places[split])
-        if len(places) > 1:
-            records += _rates(rows, POOLED, range(len(rows.trials)))
+        for split, places in rows.splits():
+            records += _rates(rows, split, places)
     level = declared.level(declared.clusters[0])
     whole = [measure.meaning for measure in declared.of_parents]
     have = "have" if len(whole) > 1 else "has"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
@@ -19,6 +19,7 @@ from harness.runs.columns import (
     total_column,
 )
 from harness.settings import written
+from harness.tables.results import POOLED
 from parsers import AggregationRules, Declaration, Measure, Results, ScoredUnit, Status, results
 from parsers.counting import Observed, Trial, observed
 from parsers.declaration import SPLIT
@@ -74,6 +75,15 @@ class RunRows:
     def total(self) -> Results:
         """Return the numbers of all rows."""
         return self.results()
+
+    def splits(self) -> Iterator[tuple[str, list[int]]]:
+        """Yield each split with the places of its rows; all of several splits pooled come last."""
+        places: dict[str, list[int]] = {}
+        for place, (_, unit) in enumerate(self.trials):
+            places.setdefault(unit.split, []).append(place)
+        yield from sorted(places.items())
+        if len(places) > 1:
+            yield POOLED, [*range(len(self.trials))]
 
     def results(self, places: Iterable[int] | None = None, *, whole: str | None = None) -> Results:
         """Return the numbers of the rows at these positions of the frame, or of all rows.

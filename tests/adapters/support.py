@@ -23,10 +23,13 @@ from tests.servers import Provider, WireServer
 
 KEY = "sk-RECOGNISABLE-0123456789+/key"
 PROVIDERS: tuple[Provider, ...] = ("openai", "anthropic", "google")
+WIRES: tuple[Provider, ...] = (*PROVIDERS, "responses")
+"""Those that are asked call by call."""
 MODELS: dict[Provider, str] = {
     "openai": "openai:some-model",
     "anthropic": "anthropic:claude-sonnet-5-5",
     "google": "google:gemini-3.8-flash",
+    "responses": "openai:some-model",
 }
 SCREENSHOT = Picture("d" * 64, "jpeg", 1280, 720)
 
@@ -74,7 +77,11 @@ def adapter_for(
     provider: Provider, server: WireServer, *, model: str = "", **options: Any
 ) -> Adapter:
     options = {"timeout_s": 5.0, "api_key": KEY} | options
-    name = f"{provider}:{model}" if model else MODELS[provider]
+    if provider == "responses":
+        options["wire"] = "responses"
+    name = MODELS[provider]
+    if model:
+        name = f"{name.partition(':')[0]}:{model}"
     return make(name, base_url=server.base_url(provider), **options)
 
 

@@ -12,14 +12,14 @@ from adapters import Fatal, Fault, Finish, Reply, make
 from adapters.batches.openai import OpenAIBatches
 from adapters.ends import ALIKE
 from tests.adapters.support import adapter_for, ask, request
-from tests.adapters.test_failures import every_provider, fault
+from tests.adapters.test_failures import every_wire, fault
 from tests.adapters.test_malformed_replies import PLACES, ask_all, body, with_value
 from tests.servers import Answer, Provider, WireServer
 
 ENDS = {
     Finish.STOP: (
         "stop eos eos_token end_turn stop_sequence STOP tool_calls function_call tool_use COMPLETE "
-        "Stop end-turn EndTurn"
+        "Stop end-turn EndTurn completed"
     ),
     Finish.LENGTH: (
         "length max_tokens MAX_TOKENS max_output_tokens model_length max-tokens Length "
@@ -97,7 +97,7 @@ def test_known_words_end_a_reply_of_others(provider: Provider, word: str, finish
     assert (reply.text, reply.finish) == ("click", finish)
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize("word", UNKNOWN)
 def test_an_unknown_word_is_a_fault_that_may_have_been_billed(
     provider: Provider, word: str
@@ -139,7 +139,7 @@ def test_no_error_in_a_choice_is_no_failure() -> None:
     assert [getattr(reply, "text", reply) for reply in replies] == ["click"] * len(nothing)
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize("word", [None, ""])
 def test_a_text_without_a_reason_is_whole_with_one_notice(
     provider: Provider, word: str | None
@@ -152,7 +152,7 @@ def test_a_text_without_a_reason_is_whole_with_one_notice(
     assert "does not say why its replies end" in notice
 
 
-@every_provider
+@every_wire
 def test_neither_a_text_nor_a_reason_is_no_reply(provider: Provider) -> None:
     plain = json.loads(with_value(provider, "finish", None))
     inner = plain
@@ -162,7 +162,7 @@ def test_neither_a_text_nor_a_reason_is_no_reply(provider: Provider) -> None:
     assert fault(provider, Answer(raw=json.dumps(plain).encode())).kind == "malformed"
 
 
-@every_provider
+@every_wire
 def test_a_run_whose_first_replies_end_alike_stops_and_names_the_option(provider: Provider) -> None:
     with WireServer(ending(provider, "end_of_answer")) as server:
         adapter = adapter_for(provider, server)
@@ -174,7 +174,7 @@ def test_a_run_whose_first_replies_end_alike_stops_and_names_the_option(provider
         assert server.count == ALIKE
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize("first", ["stop", None])
 def test_the_reply_to_the_call_that_tries_a_model_out_says_nothing_of_the_others(
     provider: Provider, first: str | None
@@ -184,7 +184,7 @@ def test_the_reply_to_the_call_that_tries_a_model_out_says_nothing_of_the_others
         ask_all(adapter_for(provider, server), len(answers))
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize("others", [["stop"] * 2, ["abort"], [None] * 2])
 def test_a_run_goes_on_if_its_first_replies_ended_otherwise(
     provider: Provider, others: list[str | None]
@@ -194,7 +194,7 @@ def test_a_run_goes_on_if_its_first_replies_ended_otherwise(
     assert results[len(others) :] == ["server"] * 5
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize("ends", ["odd-end", "whatever,ODD_END"])
 def test_a_word_that_the_user_declares_is_an_end(provider: Provider, ends: str) -> None:
     with WireServer(ending(provider, "odd_end")) as server:

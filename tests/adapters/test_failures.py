@@ -13,7 +13,16 @@ import pytest
 from adapters import Fatal, Fault, Finish, Reply, Request, make
 from adapters.contract import Generation
 from adapters.faults import cleaner
-from tests.adapters.support import KEY, MODELS, PROVIDERS, Pictures, adapter_for, ask, request
+from tests.adapters.support import (
+    KEY,
+    MODELS,
+    PROVIDERS,
+    WIRES,
+    Pictures,
+    adapter_for,
+    ask,
+    request,
+)
 from tests.servers import (
     Answer,
     Provider,
@@ -28,6 +37,7 @@ from tests.servers import (
 )
 
 every_provider = pytest.mark.parametrize("provider", PROVIDERS)
+every_wire = pytest.mark.parametrize("provider", WIRES)
 
 
 def fault(provider: Provider, answer: Answer, **options: Any) -> Fault:
@@ -54,7 +64,7 @@ def refusal(provider: Provider, answer: Answer) -> str:
     return reply.refusal
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
@@ -87,12 +97,12 @@ def test_what_may_pass_is_a_fault_and_is_tried_once(
     assert fault(provider, answer).kind == kind
 
 
-@every_provider
+@every_wire
 def test_a_stall_is_a_timeout(provider: Provider) -> None:
     assert fault(provider, stall(4.0), timeout_s=1.5).kind == "timeout"
 
 
-@every_provider
+@every_wire
 def test_nobody_listening_is_a_connection_fault(provider: Provider) -> None:
     with WireServer() as server:
         adapter = adapter_for(provider, server)
@@ -101,7 +111,7 @@ def test_nobody_listening_is_a_connection_fault(provider: Provider) -> None:
     assert caught.value.kind == "connection"
 
 
-@every_provider
+@every_wire
 def test_a_server_of_this_machine_is_not_asked_through_a_proxy(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +165,7 @@ def test_a_ramp_limit_is_worth_waiting_for() -> None:
     assert fault("anthropic", error(429, "ramp", "ramp_limit_exceeded")).kind == "rate_limit"
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize(
     "answer",
     [
@@ -211,7 +221,7 @@ def test_a_filter_is_a_reply(provider: Provider, answer: Answer) -> None:
     assert reply.finish is Finish.CONTENT_FILTER
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize(
     "answer",
     [
@@ -226,7 +236,7 @@ def test_an_error_about_one_prompt_is_a_reply_with_the_provider_s_words(
     assert re.match(rf"http://127\S+ answered {answer.status}\b", refusal(provider, answer))
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize("status", [400, 422])
 def test_a_refused_parameter_is_left_out_from_then_on_and_reported_once(
     provider: Provider, status: int
@@ -277,10 +287,10 @@ def test_an_unknown_name_for_the_output_limit_is_exchanged() -> None:
     assert reply.sent["max_completion_tokens"] == 1024
 
 
-@every_provider
+@every_wire
 def test_a_parameter_out_of_range_is_the_users_mistake(provider: Provider) -> None:
     answer = error(400, "temperature: must be at most 2", "decimal_above_max_value", "temperature")
-    if provider != "openai":
+    if provider not in {"openai", "responses"}:
         answer = error(400, "temperature: must be at most 2")
     assert "must be at most 2" in fatal(provider, answer, request(temperature=3.0))
 
@@ -303,7 +313,7 @@ ECHOES = [
 ]
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize("answer", ECHOES, ids=range(len(ECHOES)))
 def test_the_key_is_in_nothing_that_comes_out(
     provider: Provider,

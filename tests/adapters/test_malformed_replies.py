@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from adapters import Fatal, Fault, Finish, Reply, Usage
 from adapters.checks import MAX_DEPTH, MAX_TOKENS, checked
 from adapters.transport import MAX_REPLY_BYTES
-from tests.adapters.support import PROVIDERS, Pictures, adapter_for, ask, request
-from tests.adapters.test_failures import every_provider, fatal, fault, refusal
+from tests.adapters.support import WIRES, Pictures, adapter_for, ask, request
+from tests.adapters.test_failures import every_wire, fatal, fault, refusal
 from tests.servers import Answer, Ask, Provider, WireServer, drip, redirect
 from tests.servers.wire import body_of
 
@@ -74,12 +74,28 @@ PLACES: Mapping[Provider, Mapping[str, tuple[str | int, ...]]] = {
         "cached": ("usageMetadata", "cachedContentTokenCount"),
         "reasoning": ("usageMetadata", "thoughtsTokenCount"),
     },
+    "responses": {
+        "id": ("id",),
+        "model": ("model",),
+        "items": ("output",),
+        "item": ("output", 1),
+        "thought": ("output", 0, "summary"),
+        "content": ("output", 1, "content"),
+        "text": ("output", 1, "content", 0, "text"),
+        "finish": ("status",),
+        "usage": ("usage",),
+        "input": ("usage", "input_tokens"),
+        "output": ("usage", "output_tokens"),
+        "details": ("usage", "input_tokens_details"),
+        "cached": ("usage", "input_tokens_details", "cached_tokens"),
+        "reasoning": ("usage", "output_tokens_details", "reasoning_tokens"),
+    },
 }
 COUNTS = {"input", "output", "cached", "written", "reasoning"}
 NEEDLESS = {"id", "model", "refusal", "reasoning_content", "thought", "usage", "details", *COUNTS}
 """Fields that no score depends on: a reply with any value in them is paid for once."""
-LISTS = {"choices", "candidates", "parts"}
-OBJECTS = {"choice", "message", "block", "candidate", "part"}
+LISTS = {"choices", "candidates", "parts", "items"}
+OBJECTS = {"choice", "message", "block", "candidate", "part", "item"}
 
 
 def body(provider: Provider) -> Any:
@@ -113,11 +129,12 @@ def wrong_values(provider: Provider, place: str) -> list[object]:
     if place == "finish":
         return [w for w in wrong if w != "x"]
     # Of the chat protocol also a list of parts.
-    parts: list[object] = [[], ["x"]] if (provider, place) == ("openai", "content") else []
+    is_chat = (provider, place) in {("openai", "content"), ("responses", "content")}
+    parts: list[object] = [[], ["x"]] if is_chat else []
     return [w for w in wrong if w != "x" and w not in parts]
 
 
-@every_provider
+@every_wire
 def test_a_field_that_no_score_depends_on_never_spoils_a_reply(provider: Provider) -> None:
     cases = [
         (place, value)
@@ -139,7 +156,7 @@ def test_a_field_that_no_score_depends_on_never_spoils_a_reply(provider: Provide
             assert usage.input > 0
 
 
-@every_provider
+@every_wire
 def test_a_value_of_a_wrong_type_is_malformed_where_the_reply_is(provider: Provider) -> None:
     cases = [
         (place, value)
@@ -174,7 +191,7 @@ def ask_all(adapter: Any, count: int) -> list[Reply | str]:
     return asyncio.run(run())
 
 
-@every_provider
+@every_wire
 def test_nothing_in_the_place_of_what_may_be_missing_is_no_fault(provider: Provider) -> None:
     missing = {"id", "model", "usage", *COUNTS, "details", "refusal", "reasoning_content"}
     places = [place for place in PLACES[provider] if place in missing]
@@ -188,7 +205,7 @@ def nested(depth: int) -> str:
     return "[" * depth + "]" * depth
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize(
     "raw",
     [
@@ -210,14 +227,19 @@ def test_bytes_that_are_no_json_object_are_malformed(provider: Provider, raw: by
     assert fault(provider, Answer(raw=raw)).kind == "malformed"
 
 
-@every_provider
+@every_wire
 def test_bytes_that_are_no_utf8_are_malformed_wherever_they_stand(provider: Provider) -> None:
     raw = json.dumps(body(provider)).encode()
     assert fault(provider, Answer(raw=raw.replace(b"click", b"cl\xffck"))).kind == "malformed"
 
 
 @pytest.mark.parametrize(
-    ("provider", "place"), [("anthropic", ("content",)), ("google", ("candidates", 0, "content"))]
+    ("provider", "place"),
+    [
+        ("anthropic", ("content",)),
+        ("google", ("candidates", 0, "content")),
+        ("responses", ("output",)),
+    ],
 )
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 500, 900])
 def test_deep_native_parts_are_malformed(
@@ -238,7 +260,7 @@ def test_deep_native_parts_are_malformed(
     assert reply.native is not None
 
 
-@every_provider
+@every_wire
 def test_half_a_surrogate_pair_is_replaced_as_before(provider: Provider) -> None:
     raw = json.dumps(body(provider)).replace("click", "cl\\ud83dck").encode()
     with WireServer(Answer(raw=raw)) as server:
@@ -246,7 +268,7 @@ def test_half_a_surrogate_pair_is_replaced_as_before(provider: Provider) -> None
     assert reply.text == "cl\N{REPLACEMENT CHARACTER}ck"
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_reply_larger_than_the_limit_is_not_read_to_its_end(
     provider: Provider, packed: bool
@@ -262,20 +284,20 @@ def test_a_reply_larger_than_the_limit_is_not_read_to_its_end(
         assert ask(adapter_for(provider, s))[0].text == "click"
 
 
-@every_provider
+@every_wire
 def test_an_error_page_larger_than_the_limit_is_not_read_either(provider: Provider) -> None:
     raw = b"x" * (MAX_REPLY_BYTES + 1)
     assert "larger than 16 MB" in str(fault(provider, Answer(status=500, raw=raw)))
 
 
-@every_provider
+@every_wire
 def test_a_server_that_drips_ends_at_the_timeout(provider: Provider) -> None:
     failed = fault(provider, drip(0.05), timeout_s=1.5)
     assert failed.kind == "timeout"
     assert "1.5 s" in str(failed)
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_to_another_address_is_not_followed(provider: Provider, status: int) -> None:
     with WireServer() as other:
@@ -284,7 +306,7 @@ def test_a_redirect_to_another_address_is_not_followed(provider: Provider, statu
     assert f"answered {status}: it redirects to another address, http://127.0.0.1:" in line
 
 
-@every_provider
+@every_wire
 def test_a_redirect_at_the_same_address_is_followed(provider: Provider) -> None:
     with WireServer() as server:
         ask(adapter_for(provider, server))
@@ -293,7 +315,7 @@ def test_a_redirect_at_the_same_address_is_followed(provider: Provider) -> None:
         assert ask(adapter_for(provider, server))[0].text == "there"
 
 
-@every_provider
+@every_wire
 def test_redirects_without_end_are_one_line(provider: Provider) -> None:
     with WireServer() as server:
         adapter = adapter_for(provider, server)
@@ -302,7 +324,7 @@ def test_redirects_without_end_are_one_line(provider: Provider) -> None:
             ask(adapter)
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize(
     "error",
     [
@@ -324,13 +346,13 @@ def test_errors_of_another_form_are_errors_all_the_same(
     )
 
 
-@every_provider
+@every_wire
 def test_an_error_with_half_a_surrogate_pair_can_be_recorded(provider: Provider) -> None:
     raw = b'{"error": {"message": "cl\\ud83dck", "status": "x", "code": "\\ud83d"}}'
     assert str(fault(provider, Answer(status=500, raw=raw))).encode()
 
 
-@every_provider
+@every_wire
 @pytest.mark.parametrize("status", [400, 500])
 def test_deep_errors_are_errors_all_the_same(provider: Provider, status: int) -> None:
     raw = ('{"error": {"message": "no", "details": ' + nested(100_000) + "}}").encode()
@@ -339,7 +361,7 @@ def test_deep_errors_are_errors_all_the_same(provider: Provider, status: int) ->
     assert f"answered {status}" in said
 
 
-@every_provider
+@every_wire
 def test_the_complaint_shows_what_came_instead_of_a_reply(provider: Provider) -> None:
     raw = b'{"notice": "the model is being loaded"}'
     failed = str(fault(provider, Answer(raw=raw)))
@@ -425,5 +447,5 @@ def test_a_good_reply_stays_as_it_is(reply: Reply) -> None:
     assert checked(same) == same
 
 
-def test_every_provider_is_covered() -> None:
-    assert set(PLACES) == set(PROVIDERS)
+def test_every_wire_is_covered() -> None:
+    assert set(PLACES) == set(WIRES)

@@ -12,13 +12,13 @@ from harness.runs.files import sealed
 from harness.runs.lines import line_decoder
 from harness.runs.records import CallRecord
 from tests.adapters.support import adapter_for, ask, bodies, two_rounds
-from tests.adapters.test_failures import every_provider
+from tests.adapters.test_failures import every_wire
 from tests.servers import Answer, Provider, WireServer
 
 THOUGHT = "The user wants <b>the red button\x1b[2J</b>."
 
 
-@every_provider
+@every_wire
 def test_thoughts_are_kept_beside_the_text(provider: Provider) -> None:
     with WireServer(Answer("click", thinking=THOUGHT)) as server:
         [reply] = ask(adapter_for(provider, server))

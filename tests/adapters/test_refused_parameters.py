@@ -29,7 +29,7 @@ def unless(refused: str, words: str, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("words", WORDS)
-@pytest.mark.parametrize("provider", ["openai", "google"])
+@pytest.mark.parametrize("provider", ["openai", "google", "responses"])
 def test_a_temperature_that_nobody_asked_for_is_left_out(provider: Provider, words: str) -> None:
     with WireServer(unless("temperature", words)) as server:
         model = "gemini-2.5-flash" if provider == "google" else ""
@@ -50,6 +50,9 @@ def test_a_temperature_that_nobody_asked_for_is_left_out(provider: Provider, wor
         ("openai", "top_p", {"top_p": 0.9}),
         ("openai", "seed", {"seed": 7}),
         ("openai", "reasoning_effort", {"effort": "low"}),
+        ("responses", "temperature", {"temperature": 0.5}),
+        ("responses", "seed", {"seed": 7}),
+        ("responses", "reasoning", {"effort": "low"}),
         ("anthropic", "temperature", {"temperature": 0.0}),
         ("anthropic", "top_p", {"top_p": 0.9}),
         ("google", "temperature", {"temperature": 0.5}),
@@ -71,6 +74,13 @@ def test_what_the_user_gave_ends_the_run_and_what_a_protocol_asks_for_is_left_ou
     assert (reply.text, server.count) == ("fine", 2)
     [notice] = adapter.notices()
     assert f"refused {refused}" in notice
+
+
+@pytest.mark.parametrize("param", ["stop", "stop[0]", "stop.0", "stop[0].text"])
+def test_a_complaint_about_a_part_of_a_parameter_is_about_the_parameter(param: str) -> None:
+    refusing_all = WireServer(error(400, "Unknown value.", "unknown_parameter", param))
+    with refusing_all as server, pytest.raises(Fatal, match="Unknown value"):
+        ask(adapter_for("openai", server, extra_body={"stop": ["x"]}))
 
 
 @pytest.mark.parametrize("words", WORDS)

@@ -26,6 +26,8 @@ def on(tier: Tier, **more: Any) -> Request:
         ("openai", "flex", "service_tier", "flex"),
         ("openai", "default", "service_tier", "default"),
         ("openai", "priority", "service_tier", "priority"),
+        ("responses", "flex", "service_tier", "flex"),
+        ("responses", "priority", "service_tier", "priority"),
         ("anthropic", "default", "service_tier", "standard_only"),
         ("anthropic", "priority", "service_tier", "auto"),
         ("google", "flex", "serviceTier", "flex"),
@@ -53,6 +55,8 @@ def test_a_tier_is_asked_for_in_the_providers_word_and_is_no_parameter_on_record
         ("openai", "fast", "priority"),
         ("openai", "scale", ""),
         ("openai", "auto", ""),
+        ("responses", "fast", "priority"),
+        ("responses", "scale", ""),
         ("anthropic", "standard", "default"),
         ("anthropic", "priority", "priority"),
         ("anthropic", "batch", "batch"),
@@ -68,7 +72,7 @@ def test_the_tier_that_served_is_read_from_the_answer(
     assert (reply.text, reply.tier) == ("fine", tier)
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "responses"])
 @pytest.mark.parametrize("word", ["", "<b>", 7, {"a": 1}])
 def test_whatever_a_server_says_of_its_tier_loses_no_reply(provider: Provider, word: Any) -> None:
     with WireServer(Answer(tier=word)) as server:
@@ -80,6 +84,7 @@ def test_whatever_a_server_says_of_its_tier_loses_no_reply(provider: Provider, w
     ("provider", "answer"),
     [
         ("openai", no_capacity()),
+        ("responses", no_capacity()),
         ("openai", error(429, "Resource Unavailable", retry_after="7")),
         ("openai", error(429, "try later", "resource_unavailable")),
         ("google", error(503, "This model is experiencing high demand", "UNAVAILABLE")),

@@ -41,6 +41,18 @@ def chat(prompt: object, completion: object, total: object = None, **more: objec
     }
 
 
+def in_words_of(provider: Provider, counts: Any) -> Any:
+    """Counts of the chat protocol in the words of another wire."""
+    if provider == "responses":
+        counts = json.dumps(counts).replace("prompt_tok", "input_tok")
+        return json.loads(counts.replace("completion_tok", "output_tok"))
+    return counts
+
+
+both_wires = pytest.mark.parametrize("provider", ["openai", "responses"])
+
+
+@both_wires
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
@@ -70,11 +82,12 @@ def chat(prompt: object, completion: object, total: object = None, **more: objec
     ],
 )
 def test_counts_are_billed_as_their_total_says(
-    counts: Mapping[str, object], expected: Usage
+    provider: Provider, counts: Mapping[str, object], expected: Usage
 ) -> None:
-    assert usage("openai", counts) == (expected, [])
+    assert usage(provider, in_words_of(provider, counts)) == (expected, [])
 
 
+@both_wires
 @pytest.mark.parametrize(
     "counts",
     [
@@ -94,8 +107,8 @@ def test_counts_are_billed_as_their_total_says(
         "none",
     ],
 )
-def test_impossible_counts_are_told_and_count_as_none(counts: Any) -> None:
-    got, [notice] = usage("openai", counts)
+def test_impossible_counts_are_told_and_count_as_none(provider: Provider, counts: Any) -> None:
+    got, [notice] = usage(provider, in_words_of(provider, counts))
     assert got is None
     assert "impossible numbers of tokens" in notice
 

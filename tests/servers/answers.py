@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Provider = Literal["openai", "anthropic", "google"]
+Provider = Literal["openai", "anthropic", "google", "responses"]
+"""Whose wire format; `responses` is OpenAI's other one."""
 OneFinish = Literal["stop", "length", "refusal", "content_filter", "too_long"]
 
 
@@ -23,7 +24,8 @@ class Ask:
 
     @property
     def messages(self) -> list[Mapping[str, Any]]:
-        return list(self.body.get("contents" if self.provider == "google" else "messages", []))
+        name = {"google": "contents", "responses": "input"}.get(self.provider, "messages")
+        return list(self.body.get(name, []))
 
     @property
     def rounds(self) -> int:
@@ -54,7 +56,8 @@ class Ask:
     def pictures(self) -> int:
         """How many pictures the request carries."""
         dump = json.dumps(self.messages)
-        return sum(dump.count(mark) for mark in ('"image_url": {', '"base64"', '"inlineData"'))
+        marks = ('"image_url": {', '"input_image"', '"base64"', '"inlineData"')
+        return sum(dump.count(mark) for mark in marks)
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,7 @@ def refusing(*names: str, status: int = 400, then: Reaction | None = None) -> Re
             return Answer(
                 status=status,
                 message=f"Unsupported parameter: '{name}' is not supported with this model.",
-                code="unsupported_parameter" if ask.provider == "openai" else "",
+                code="unsupported_parameter" if ask.provider in {"openai", "responses"} else "",
                 param=name,
             )
         return then(ask) if then else Answer()

@@ -10,6 +10,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
+from tests.servers import responses
 from tests.servers.answers import Answer, Ask, Provider, Reaction, error
 from tests.servers.batch_apis import route
 from tests.servers.batches import BatchStore, Switches
@@ -61,7 +62,7 @@ class WireServer:
     def base_url(self, provider: Provider) -> str:
         """What to give the provider's SDK as its base URL."""
         url = f"http://127.0.0.1:{self.port}"
-        return url + "/v1" if provider == "openai" else url
+        return url + "/v1" if provider in {"openai", "responses"} else url
 
     @property
     def count(self) -> int:
@@ -78,8 +79,11 @@ class WireServer:
             self.asks.append(ask)
             self.in_flight += 1
             self.peak = max(self.peak, self.in_flight)
+        wrong = responses.complaint_about(body) if provider == "responses" else None
         try:
-            if callable(self.react):
+            if wrong is not None:
+                answer = error(400, wrong)
+            elif callable(self.react):
                 answer = self.react(ask)
             elif isinstance(self.react, Answer):
                 answer = self.react
@@ -202,4 +206,6 @@ class _Handler(BaseHTTPRequestHandler):
 def _provider(path: str) -> Provider:
     if ":generateContent" in path or ":streamGenerateContent" in path:
         return "google"
+    if path.endswith("/responses"):
+        return "responses"
     return "anthropic" if path.partition("?")[0].endswith("/v1/messages") else "openai"

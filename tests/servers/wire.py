@@ -7,6 +7,7 @@ from array import array
 from base64 import b64encode
 from typing import Any
 
+from tests.servers import responses
 from tests.servers.answers import Answer, Ask
 
 Json = dict[str, Any]
@@ -46,15 +47,10 @@ GOOGLE_STOPS = {
 
 def body_of(ask: Ask, answer: Answer) -> Json:
     """The JSON body of an answer to this request."""
+    fail, say = _FORMS[ask.provider]
     if answer.status != 200:
-        return {"openai": _openai_error, "anthropic": _anthropic_error, "google": _google_error}[
-            ask.provider
-        ](answer)
-    if ask.path.endswith("/embeddings"):
-        return _embeddings(ask, answer)
-    return {"openai": _openai, "anthropic": _anthropic, "google": _google}[ask.provider](
-        ask, answer
-    )
+        return fail(answer)
+    return (_embeddings if ask.path.endswith("/embeddings") else say)(ask, answer)
 
 
 def _openai(ask: Ask, answer: Answer) -> Json:
@@ -203,3 +199,12 @@ def _google_error(answer: Answer) -> Json:
             "details": list(answer.error_details),
         }
     }
+
+
+_FORMS = {
+    "openai": (_openai_error, _openai),
+    "responses": (_openai_error, responses.body_of),
+    "anthropic": (_anthropic_error, _anthropic),
+    "google": (_google_error, _google),
+}
+"""How each provider writes an error, and an answer."""

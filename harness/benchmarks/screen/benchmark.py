@@ -18,13 +18,16 @@ from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import mean_scores
 from harness.benchmarks.ready import Ready
-from harness.benchmarks.replies import PastReplies
+from harness.benchmarks.replies import PastReplies, replies_told
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.options import EarlierOptions
+from harness.dialogue import Dialogue
 from harness.errors import DataError, UserError
 from harness.options import short_form
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import ItemPolicy, Secret, chance_for
+from harness.protocols import ask
+from harness.protocols.vote import same_answer
 from harness.question_options import History
 from harness.records import Earlier
 from harness.runs import Unit
@@ -50,6 +53,8 @@ smallest number of points of each picture."""
 _ACROSS, _DOWN = 0.7548776662466927, 0.5698402909980532
 """The steps of the R2 sequence (Roberts 2018), which covers a square evenly."""
 _OPPOSITE_SHARE = 0.8
+_NEAR = 60.0
+"""Half of the smallest target that Android recommends, 48 dp, at 2.5 pixels per dp."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,19 +73,10 @@ class ScreenBenchmark(Benchmark):
     Options = EarlierOptions
     protocol = "screen-agent"
     pictures = whole_pictures = True
-    # Half of the smallest target that Android recommends, 48 dp, at 2.5 pixels per dp.
-    near = 60.0
 
-    def same(self, one: Prediction, other: Prediction) -> bool:
-        """Return whether two answers do the same: places near one another, scrolls one way."""
-        ours, theirs = (parts(said.action) if said.action else () for said in (one, other))
-        if not ours or len(ours) != len(theirs):
-            return (one.status, one.action) == (other.status, other.action)
-        pairs = zip(ours, theirs, strict=True)
-        return all(
-            Benchmark.same(self, replace(one, action=gist(a)), replace(other, action=gist(b)))
-            for a, b in pairs
-        )
+    def dialogue(self, view: Any, shows: Shows) -> Dialogue:
+        """A vote counts as one answer what does the same."""
+        return ask(shows.protocol, view, self.declared.actions, shows.vote(does_the_same))
 
     def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Ready[Any]]:
         """With the earlier steps, where more of them is shown than what was recorded in words."""
@@ -92,6 +88,10 @@ class ScreenBenchmark(Benchmark):
         elif not history.turns and history.pictures[1] == 1:
             return questions
         return with_before(questions, whole, history, shows.pictures, shows.rule, replies)
+
+    def identity(self, shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
+        """Return what a run records about the replies that it shows of earlier steps."""
+        return replies_told(shows.replies)
 
     def check(self, units: Dataset[Any], shows: Shows) -> None:
         """Raise `UserError` if steps without a sentence are asked about with theirs."""
@@ -143,6 +143,18 @@ class ScreenBenchmark(Benchmark):
             "finger where the view is expected, or the other way about; see --protocol-option "
             "scroll=content|finger"
         )
+
+
+def does_the_same(one: Prediction, other: Prediction) -> bool:
+    """Return whether two answers do the same: places near one another, scrolls one way."""
+    ours, theirs = (parts(said.action) if said.action else () for said in (one, other))
+    if not ours or len(ours) != len(theirs):
+        return (one.status, one.action) == (other.status, other.action)
+    pairs = zip(ours, theirs, strict=True)
+    return all(
+        same_answer(replace(one, action=gist(a)), replace(other, action=gist(b)), _NEAR)
+        for a, b in pairs
+    )
 
 
 def _shows_sentences(shows: Shows) -> bool:

@@ -179,10 +179,11 @@ class StepBenchmark(Benchmark):
         _check_ranked(shows, steps.entries)
 
     def identity(self, shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
-        """Return what a run records about its candidates and its None option."""
+        """Return what a run records about its candidates, its None option and earlier replies."""
+        from harness.benchmarks.replies import replies_told
         from harness.benchmarks.step.settings import candidates_told
 
-        known = super().identity(shows, roles)
+        known = replies_told(shows.replies)
         return known if self.stores else {**known, **candidates_told(shows, roles)}
 
     def fitted(self, protocol: AskingProtocol, settings: Settings, *, is_policy: bool) -> Self:

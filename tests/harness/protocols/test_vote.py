@@ -10,7 +10,8 @@ from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.options import StepOptions
 from harness.dialogue import Act, Ask, Call, Dialogue, Embed, Result, hold_turns
 from harness.protocols import open_protocol
-from harness.protocols.vote import Rule, Vote, elected
+from harness.protocols.vote import NEAR, Rule, Vote, elected
+from harness.protocols.vote import same_answer as same
 from harness.runs.live_steps import behind
 from harness.settings import Settings
 from harness.views import StepView
@@ -20,7 +21,6 @@ from tests.harness.engine.support import say
 from tests.harness.protocols.examples import choices, step
 
 SAMPLE = benchmark("sample")
-same = SAMPLE.same
 STEP, CHOICES = step(), choices(None, "<a Home", "<a Tables", "<a Menu")
 VIEW = StepView(STEP, CHOICES)
 UNREADABLE = Prediction(Status.PARSE_ERROR)
@@ -63,12 +63,11 @@ def test_declined_and_unreadable_answers_are_votes_of_their_own() -> None:
 
 
 def test_points_are_the_same_on_one_candidate_and_else_within_the_radius() -> None:
-    near = SAMPLE.near
     assert same(at(0, 0, "a"), at(300, 40, "a"))
     assert not same(at(0, 0, "a"), at(1, 0, "b"))
     assert not same(at(0, 0, "a"), at(1, 0))
-    assert same(at(0, 0), at(0, near))
-    assert not same(at(0, 0), at(1, near))
+    assert same(at(0, 0), at(0, NEAR))
+    assert not same(at(0, 0), at(1, NEAR))
     assert not same(at(0, 0), at(0, 0, value="x"))
 
 
@@ -79,11 +78,6 @@ def test_actions_are_the_same_where_name_element_and_arguments_are() -> None:
     )
     for other in (Action("type", "7", arguments={"text": "coffee"}), Action("click", "7"), None):
         assert not same(Prediction(Status.ANSWERED, typed), Prediction(Status.ANSWERED, other))
-
-
-def test_every_family_says_what_the_same_answer_is() -> None:
-    for name in ("sample", "sample-grounding", "sample-screens", "miniwob"):
-        assert benchmark(name).same(click("a"), click("a"))
 
 
 def shown_with(samples: int | None) -> Shows:

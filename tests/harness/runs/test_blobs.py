@@ -13,7 +13,7 @@ import pytest
 from adapters.conversation import Reply, Usage
 from adapters.embedding import Embedded, Vector, to_bytes
 from harness.dialogue import Observation
-from harness.redo.repair import Repair
+from harness.redo.repair import repair
 from harness.runs import (
     ActRecord,
     Blobs,
@@ -25,7 +25,6 @@ from harness.runs import (
     open_run,
 )
 from harness.runs.shards import merge
-from harness.settings import Settings
 from tests.harness.runs.examples import SETUP, call, step
 
 VECTORS: tuple[Vector, ...] = ((0.5, -2.0), (0.25, 2.0**-20))
@@ -179,9 +178,7 @@ def test_shared_calls_are_found_again_and_a_damaged_one_costs_only_those_who_use
         assert not run.lost
     first, rest = (path / "calls.jsonl").read_bytes().split(b"\n", 1)
     (path / "calls.jsonl").write_bytes(first.replace(b"why", b"w y") + b"\n" + rest)
-    repaired = Repair(Settings())
-    repaired.begin(path, SETUP)
-    assert (repaired.lines, repaired.dialogues) == (1, 1)
+    assert repair(path, SETUP) == "1 damaged line set aside, 1 step to be asked again"
     with RunDirectory.start(path, SETUP) as run:
         assert dict(run.shared) == {two.id: two}
         assert run.settled == {("b", 0), ("c", 0)}

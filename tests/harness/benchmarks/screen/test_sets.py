@@ -17,12 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from harness.benchmarks import benchmark
 from harness.benchmarks.screen import agentcpm
 from harness.benchmarks.screen.aitw import ZOO as AITZ
 from harness.benchmarks.screen.androidcontrol import BENCHMARK as ANDROID_CONTROL
 from harness.benchmarks.screen.androidcontrol import CURATED, FILES
-from harness.benchmarks.screen.benchmark import as_published
+from harness.benchmarks.screen.benchmark import as_published, does_the_same
 from harness.benchmarks.screen.guiact import BENCHMARK as GUIACT
 from harness.benchmarks.screen.omniact import BENCHMARK as OMNIACT
 from harness.benchmarks.screen.omniact import read as omniact_rows
@@ -330,7 +329,7 @@ def test_answers_of_several_actions_are_classified_by_the_first_wrong_one(tmp_pa
 )  # fmt: skip
 def test_votes_count_what_an_action_does(one: Action, other: Action, same: bool) -> None:
     pair = [Prediction(Status.ANSWERED, action) for action in (one, other)]
-    assert benchmark("sample-screens").same(*pair) is same
+    assert does_the_same(*pair) is same
 
 
 # TFRecords, written by the definition of their format

@@ -1,0 +1,245 @@
+"""OpenAI's Responses wire, which vLLM, OpenRouter and others speak as well (Open Responses).
+
+A dialogue goes on by echo: all items go out again, the model's own as they came, hidden reasoning
+included. So it can be played back from the record, and no server needs to store anything. Replies
+are read into lenient records, not the SDK's models, which demand fields that servers leave out.
+Written against openai 3.52 and the documents of the servers, November 2026.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import msgspec
+
+from adapters import chat_answers, chat_completions
+from adapters.api import picture_text, said_before, served_on
+from adapters.api_client import Json
+from adapters.chat_completions import ChatAdapter
+from adapters.checks import named
+from adapters.contract import Fatal, Generation, PictureSource, Request
+from adapters.conversation import Finish, Message, Reply, Text
+from adapters.faults import Failure
+
+ENCRYPTED = "reasoning.encrypted_content"
+_COUNTS = "input", "output"
+_OVER = ("response.completed", "response.incomplete", "response.failed")
+# Codes of a reply that failed because of what was asked.
+_OF_THE_PROMPT = re.compile(r"image|_policy|^invalid_prompt$")
+# What went back is not what the server had said: by another account, say, or by an error of ours.
+_ECHO_REFUSED = re.compile(
+    r"\bitem\b.{0,200}\b(not found|provided without)|\bno tool (output|call) found|"
+    r"invalid_encrypted_content|\bencrypted content\b.{0,200}\b(verified|decrypted|parsed|invalid)",
+    re.IGNORECASE,
+)
+
+
+class Answer(msgspec.Struct):
+    """The fields of a response that are read."""
+
+    output: list[dict[str, Any]]
+    status: str | None = None
+    incomplete_details: object = None
+    error: object = None
+    id: object = None
+    model: object = None
+    usage: object = None
+    service_tier: object = None
+
+
+class ResponsesWire(ChatAdapter):
+    """The wire in place of chat completions, put before a class that knows the models."""
+
+    spellings: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "temperature": (),
+        "top_p": (),
+        "seed": (),
+        "reasoning": ("reasoning.effort", "reasoning_effort"),
+        "include": ("include[0]", ENCRYPTED, "encrypted content"),
+        "store": (),
+        "repetition_penalty": (),
+        "frequency_penalty": (),
+        "skip_special_tokens": (),
+        "prompt_cache_key": (),
+        "prompt_cache_options": ("prompt_cache_options.mode", "prompt_cache_breakpoint"),
+    }
+    instead: ClassVar[Mapping[str, str]] = {}
+    answers: ClassVar[type] = Answer
+    streaming: ClassVar[Mapping[str, object]] = {"stream": True}
+    limit = "max_output_tokens"
+    path = "/responses"
+
+    def deferring(self, folder: Path) -> Any:
+        raise Fatal(
+            f"{self._info.name} is not asked in batches over the Responses wire: leave out "
+            "--tier batch or --adapter-option wire=responses"
+        )
+
+    def failed(
+        self, status: int, body: object, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> Failure:
+        failure = super().failed(status, body, headers)
+        if status in {400, 404} and _ECHO_REFUSED.search(f"{failure.code} {failure.message}"):
+            return replace(failure, final=True)
+        return failure
+
+    async def _compose(self, request: Request, pictures: PictureSource) -> Json:
+        marks = self._marks(request)
+        messages = request.conversation.messages
+        body: Json = {
+            "model": self._info.model,
+            "input": [
+                item
+                for number, message in enumerate(messages)
+                if message.role != "system"
+                for item in await self._items(message, pictures, number in marks)
+            ],
+        }
+        if system := "\n\n".join(m.text for m in messages if m.role == "system"):
+            body["instructions"] = system
+        return body
+
+    async def _items(
+        self, message: Message, pictures: PictureSource, marked: bool
+    ) -> Iterable[Json]:
+        if message.role == "assistant":
+            return self._echoed(message)
+        content: list[Json] = []
+        for part in message.parts:
+            if isinstance(part, Text):
+                content.append({"type": "input_text", "text": part.text})
+                continue
+            picture = await pictures.encoded(part)
+            url = picture_text(picture, f"data:{picture.media_type};base64,")
+            detail = self._detail or "auto"
+            content.append({"type": "input_image", "image_url": url, "detail": detail})
+        if marked and content:
+            content[-1]["prompt_cache_breakpoint"] = {"mode": "explicit"}
+        return [{"role": "user", "content": content}]
+
+    def _echoed(self, message: Message) -> list[Json]:
+        """Return the items of a reply as they go back."""
+        native: Any = message.native or []
+        items: list[Json] = list(native)
+        # No provider takes reasoning that was cut off before anything followed it.
+        while items and items[-1].get("type") == "reasoning":
+            items.pop()
+        if not items:
+            return [{"role": "assistant", "content": said_before(message)}]
+        if self._extra.get("store"):
+            return items
+        # Nothing was stored that an id could name.
+        return [{name: item[name] for name in item if name != "id"} for item in items]
+
+    def _reasons(self, generation: Generation) -> bool:
+        """Return whether OpenAI's model is told to reason, and so takes no sampling parameters."""
+        return self._endpoint.is_official and generation.effort not in {None, "none"}
+
+    def _temperature(self, generation: Generation) -> object:
+        return None if self._reasons(generation) else super()._temperature(generation)
+
+    def _parameters(self, generation: Generation, request: Request) -> Json:
+        wanted = super()._parameters(generation, request)
+        effort = wanted.pop("reasoning_effort", None)
+        reasoning = wanted.get("reasoning", {})
+        if effort is not None and isinstance(reasoning, Mapping):
+            wanted["reasoning"] = {"effort": effort, **reasoning}
+        usual: Json = {"store": False}
+        if self._info.thinking.happens(effort, None):
+            usual["include"] = [ENCRYPTED]
+        wanted = {name: usual[name] for name in usual if name not in self._extra} | wanted
+        if self._endpoint.is_official and wanted.pop("seed", None) is not None:
+            self._notify(f"{self._info.name}: OpenAI's Responses wire has no seed: not sent")
+        if self._reasons(generation):
+            self._drop_sampling(generation, wanted)
+        return wanted
+
+    def _drop_sampling(self, generation: Generation, wanted: Json) -> None:
+        """Leave out what a protocol asks for. Raises `Fatal` for what the user asks for."""
+        for name in ("temperature", "top_p"):
+            if wanted.pop(name, None) is None and getattr(generation, name) is None:
+                continue
+            line = f"{self._info.name} takes no {name} with reasoning"
+            if name in self._asked_for:
+                raise Fatal(f"{line}: leave out {name} or the effort")
+            self._notify(f"{line}: not sent")
+
+    def _joined(self, stream: Iterable[Json]) -> Json:
+        for event in stream:
+            answer = event.get("response")
+            if event.get("error"):
+                return event
+            if event.get("type") in _OVER and isinstance(answer, dict):
+                return answer
+        raise ValueError("the stream breaks off")
+
+    def _read(self, answer: Any, headers: Mapping[str, str]) -> Reply:
+        text, reasoning, refusal = _said(answer.output)
+        why = self._why_refused(answer.error)
+        if why:
+            text, refusal, finish = "", "", Finish.PROVIDER_REFUSED
+        else:
+            failed = answer.error or answer.status == "failed"
+            finish = self._finish(_end(answer), text or refusal, failed)
+        return Reply(
+            text=refusal or text,
+            finish=Finish.REFUSAL if refusal else finish,
+            usage=self._counted(answer.usage, chat_answers.usage(answer.usage, _COUNTS), text),
+            model=named(answer.model),
+            native=answer.output or None,
+            request_id=named(headers.get("x-request-id")) or named(answer.id),
+            reasoning=reasoning,
+            picture_tokens=chat_answers.picture_tokens(answer.usage, _COUNTS),
+            tier=served_on(answer.service_tier),
+            refusal=why,
+        )
+
+    def _why_refused(self, error: object) -> str:
+        """Return the provider's words if a reply failed because of its prompt, else ""."""
+        code = error.get("code") if isinstance(error, dict) else None
+        if not isinstance(code, str) or not _OF_THE_PROMPT.search(code):
+            return ""
+        failure = self.failed(200, {"error": error})
+        return self.ended(Finish.PROVIDER_REFUSED, failure, {}).refusal
+
+
+def on_record(detail: str | None, extra_body: Mapping[str, object] | None) -> dict[str, object]:
+    """Return the settings that a run records for a model behind this wire."""
+    store = (extra_body or {}).get("store") or False
+    recorded = chat_completions.on_record(detail, extra_body)
+    return recorded | {"api": "responses", "state": "echo", "store": store}
+
+
+def _said(output: list[Json]) -> tuple[str, str, str]:
+    """Return the text of a reply, the thoughts before it, and the refusal in its place.
+
+    Items of other kinds say nothing. Raises ValueError for content that has no text.
+    """
+    texts: list[str] = []
+    thoughts: list[str] = []
+    refusals: list[str] = []
+    for item in output:
+        if item.get("type") == "reasoning":
+            content: object = [item]
+        elif item.get("type") == "message":
+            content = item.get("content")
+        else:
+            continue
+        text, thought, refusal = chat_answers.said(chat_answers.Message(content))
+        texts.append(text)
+        thoughts.append(thought)
+        refusals.append(refusal)
+    return "\n".join(filter(None, texts)), "\n\n".join(filter(None, thoughts)), "".join(refusals)
+
+
+def _end(answer: Answer) -> str | None:
+    """Return the word for the end of a reply."""
+    details = answer.incomplete_details
+    reason = details.get("reason") if isinstance(details, dict) else None
+    is_incomplete = answer.status in {None, "incomplete"}
+    return reason if is_incomplete and reason and isinstance(reason, str) else answer.status
