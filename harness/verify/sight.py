@@ -1,0 +1,294 @@
+"""Rules about what a model read in the pictures. Each has a control: a model that cannot read or
+point is not accused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+from math import inf, log, sqrt
+from statistics import fmean, median, stdev
+
+
+from harness.verify.scenes import COLORS, HEIGHTS
+from harness.verify.words import BROKEN, CANNOT_TELL, OK, SUSPICIOUS, Found
+
+Size = tuple[int, int]
+Numbers = tuple[float, float]
+
+# The ladder: odds of reading a digit of h pixels are (h / threshold)^(1 / spread).
+THRESHOLDS = tuple(4.0 * 1.06**step for step in range(50))
+SPREADS = (0.08, 0.15, 0.3)
+GUESSED, SURE = 0.1, 0.98
+EVIDENCE = 5.0
+"""Difference of log likelihoods from which a shrunk picture explains the readings better."""
+INTERVAL = 2.0
+WEAKEST = 30.0
+"""A model whose threshold is larger, in pixels, reads too little for a judgement."""
+
+
+def judge_seen(read: Sequence[bool], tokens: Sequence[int | None]) -> Found:
+    """Judge codes in four pictures: which were read, and the tokens that each picture added."""
+    if sum(read) >= 3:
+        return Found(OK, f"{sum(read)} of {len(read)} codes read")
+    uncounted = [count is not None and count < 8 for count in tokens]
+    if not any(read) and tokens and all(uncounted):
+        return Found(BROKEN, "no picture reaches the model: none is read, and none is counted")
+    return Found(CANNOT_TELL, f"{sum(read)} of {len(read)} codes read")
+
+
+def judge_ladder(
+    small: Sequence[int], large: Sequence[int], expected: float = 1.0
+) -> tuple[Found, tuple[float, float] | None, float | None]:
+    """Judge the digits read in each row of a small and a large picture.
+
+    `expected` is the share to which the family itself shrinks the large one. Returns the range of
+    the share that the readings show, and the height in pixels of which half is read in the small
+    one; None where too little is read.
+    """
+    steps: dict[int, float] = {}
+    best, threshold = -inf, 0.0
+    for spread in SPREADS:
+        near, far = (
+            [_likelihood(rows, one, spread) for one in THRESHOLDS] for rows in (small, large)
+        )
+        for i, first in enumerate(near):
+            if first > best:
+                best, threshold = first, THRESHOLDS[i]
+            for j, second in enumerate(far):
+                steps[i - j] = max(steps.get(i - j, -inf), first + second)
+    if threshold > WEAKEST:
+        return Found(CANNOT_TELL, "too few digits of the small picture are read"), None, None
+    top = max(steps.values())
+    scale = {step: 1.06**step for step in steps}
+    likely = [scale[step] for step, value in steps.items() if value >= top - INTERVAL]
+    interval = round(min(likely), 2), round(max(likely), 2)
+
+    def beats(share: float) -> bool:
+        others = [value for step, value in steps.items() if scale[step] >= share * expected]
+        return top - max(others, default=-inf) >= EVIDENCE
+
+    verdict = BROKEN if beats(0.6) else SUSPICIOUS if beats(0.85) else OK
+    words = f"large pictures are read as if shrunk to {interval[0]:g} to {interval[1]:g}"
+    detail = "small digits are read alike in both" if verdict == OK else words
+    return Found(verdict, detail), interval, round(threshold, 1)
+
+
+def _likelihood(rows: Sequence[int], threshold: float, spread: float) -> float:
+    total = 0.0
+    for height, read in zip(HEIGHTS, rows, strict=True):
+        chance = GUESSED + (SURE - GUESSED) / (1 + (threshold / height) ** (1 / spread))
+        total += read * log(chance) + (6 - read) * log(1 - chance)
+    return total
+
+
+Corners = Sequence[tuple[str, str]]
+"""The colour and the digit of each quarter, in reading order."""
+_MOVES = {
+    "same": (0, 1, 2, 3),
+    "left-right": (1, 0, 3, 2),
+    "top-bottom": (2, 3, 0, 1),
+    "turned 180": (3, 2, 1, 0),
+    "turned 90": (2, 0, 3, 1),
+    "turned 270": (1, 3, 0, 2),
+    "transposed": (0, 2, 1, 3),
+    "transposed and turned 180": (3, 1, 2, 0),
+}
+_NAMED = {**COLORS, "cyan": (40, 206, 240), "magenta": (214, 40, 214)}
+_ALSO = {
+    **dict.fromkeys(("turquoise", "aqua", "teal", "light"), "cyan"),
+    **dict.fromkeys(("purple", "pink", "violet", "fuchsia"), "magenta"),
+    **dict.fromkeys(("gray", "black", "white"), "grey"),
+    "orange": "yellow",
+    "gold": "yellow",
+}
+COLOR_WORDS = {**{name: name for name in (*_NAMED, "grey")}, **_ALSO}
+"""Names of colours in replies, with the name that stands for them here."""
+_RIGHT, _WRONG_COLOR, _WRONG_DIGIT = log(0.9), log(0.1 / 5), log(0.1 / 4)
+_SUSPECT = log(1000)
+
+
+def judge_corners(truth: Corners, said: Corners) -> Found:
+    """Judge four quarters: are they as sent, or moved, or in other colours?"""
+
+    def score(expected: Corners) -> float:
+        total = 0.0
+        for (color, digit), (name, number) in zip(expected, said, strict=True):
+            total += _RIGHT if color == name else _WRONG_COLOR
+            total += _RIGHT if digit == number else _WRONG_DIGIT
+        return total
+
+    wrong = sum(
+        (color != name) + (digit != number)
+        for (color, digit), (name, number) in zip(truth, said, strict=True)
+    )
+    if wrong <= 1:
+        return Found(OK, "as sent")
+    digits_right = all(a[1] == b[1] for a, b in zip(truth, said, strict=True))
+    if digits_right and all(name == "grey" for name, _ in said):
+        return Found(SUSPICIOUS, ["same", "no colours"])
+    scores = {
+        (move, "".join("RGB"[channel] for channel in order)): score(
+            [(_through(truth[place][0], order), truth[place][1]) for place in places]
+        )
+        for move, places in _MOVES.items()
+        for order in permutations(range(3))
+    }
+    best = max(scores, key=lambda key: scores[key])
+    if scores[best] - scores["same", "RGB"] >= _SUSPECT:
+        return Found(SUSPICIOUS, list(best))
+    return Found(CANNOT_TELL, "same")
+
+
+def _through(color: str, order: Sequence[int]) -> str:
+    """The name of a colour whose channels are exchanged."""
+    mixed = [COLORS[color][channel] for channel in order]
+
+    def far(name: str) -> int:
+        return sum(abs(a - b) for a, b in zip(_NAMED[name], mixed, strict=True))
+
+    return min(_NAMED, key=far)
+
+
+def judge_coverage(codes: Sequence[str], text: str) -> Found:
+    """Judge twelve codes, three rows of four, of which the reply has those that were seen."""
+    lost = {place for place, code in enumerate(codes) if code not in text}
+    left = len(codes) - len(lost)
+    if left >= 11:
+        return Found(OK, left)
+    lines = [{4 * r + c for c in range(4)} for r in range(3)]
+    lines += [{4 * r + c for r in range(3)} for c in range(4)]
+    whole = set().union(*(line for line in lines if line <= lost))
+    if left >= 3 and whole and len(lost - whole) <= 1:
+        return Found(SUSPICIOUS, sorted(whole))
+    return Found(CANNOT_TELL, left)
+
+
+def judge_order(sent: Sequence[str], said: Sequence[str]) -> Found:
+    """Judge the codes of several pictures, in order."""
+    if list(said) == list(sent):
+        return Found(OK, "in order")
+    if not said or not set(said) <= set(sent):
+        return Found(CANNOT_TELL, "codes not read")
+    if len(set(said)) < len(said):
+        return Found(SUSPICIOUS, "repeated")
+    lost = [place for place, code in enumerate(sent, start=1) if code not in said]
+    return Found(SUSPICIOUS, ["lost", lost] if lost else "moved")
+
+
+def judge_history(sent: Sequence[str], said: Sequence[str], share: float | None) -> Found:
+    """Judge codes shown in two turns; `share` is the tokens of both as a multiple of one's."""
+    found = judge_order(sent, said)
+    if found.verdict != SUSPICIOUS:
+        return found
+    lacking = share is not None and share < 1.5
+    return Found(BROKEN if lacking else SUSPICIOUS, found.detail)
+
+
+Pointed = Sequence[tuple[Size, Size, Numbers | None]]
+"""Of each mark: the picture's size and the mark's middle in pixels, and the numbers of the reply,
+x first; None where it has none."""
+_SCALES = {"unit": 1.0, "percent": 100.0, "per-mille": 1000.0, "absolute": None}
+NEAR = 0.04
+
+
+def judge_points(items: Pointed, declared: str) -> Found:
+    """Judge marks that were pointed at; `declared` is what a run reads the numbers as."""
+    most = len(items) * 3 // 4
+    scales = {**_SCALES, "per-999": 999.0} if declared == "per-999" else _SCALES
+    usual = _hits(items, scales[declared])
+    if usual >= most:
+        return _shift(items, scales[declared], Found(OK, [usual, len(items)]))
+    if usual <= len(items) // 4:
+        for swapped in (False, True):
+            for unit, scale in scales.items():
+                if (unit, swapped) != (declared, False) and _hits(items, scale, swapped) >= most:
+                    return Found(BROKEN, [unit, swapped])
+    ratios = {size: _ratios(items, size) for size in dict.fromkeys(item[0] for item in items)}
+    if all(x > 0 and y > 0 for x, y in ratios.values()) and len(items) >= 8:
+        hit = sum(
+            _near(size, mark, (said[0] / ratios[size][0], said[1] / ratios[size][1]))
+            for size, mark, said in items
+            if said is not None
+        )
+        if hit >= most:
+            seen = {
+                f"{w}x{h}": [round(w * x), round(h * y)] for (w, h), (x, y) in ratios.items()
+            }
+            changed = any(abs(x / y - 1) > 0.08 for x, y in ratios.values())
+            return Found(BROKEN, ["aspect ratio changed" if changed else "picture seen", seen])
+    return Found(CANNOT_TELL, [usual, len(items)])
+
+
+def _hits(items: Pointed, scale: float | None, swapped: bool = False) -> int:
+    hits = 0
+    for size, mark, said in items:
+        if said is not None:
+            x, y = said[::-1] if swapped else said
+            pixels = (x, y) if scale is None else (x / scale * size[0], y / scale * size[1])
+            hits += _near(size, mark, pixels)
+    return hits
+
+
+def _near(size: Size, mark: Size, pixels: Numbers) -> bool:
+    far = sqrt((pixels[0] - mark[0]) ** 2 + (pixels[1] - mark[1]) ** 2)
+    return far <= NEAR * max(size)
+
+
+def _ratios(items: Pointed, size: Size) -> Numbers:
+    """Numbers per pixel of each axis, in pictures of a size."""
+    said = [(mark, numbers) for one, mark, numbers in items if one == size and numbers is not None]
+    if not said:
+        return 0.0, 0.0
+    return (
+        median(numbers[0] / mark[0] for mark, numbers in said),
+        median(numbers[1] / mark[1] for mark, numbers in said),
+    )
+
+
+def _shift(items: Pointed, scale: float | None, ok: Found) -> Found:
+    """Return `ok`, unless all marks were missed in the same direction."""
+    for axis, name in enumerate("xy"):
+        far = []
+        for size, mark, said in items:
+            if said is not None and len(items) >= 8:
+                pixels = said[axis] if scale is None else said[axis] / scale * size[axis]
+                if abs(pixels - mark[axis]) <= NEAR * max(size):
+                    far.append((pixels - mark[axis]) / max(size))
+        if len(far) < 6:
+            continue
+        mean, spread = fmean(far), stdev(far) / sqrt(len(far))
+        if abs(mean) >= 0.004 and abs(mean) >= 5.41 * spread:
+            return Found(SUSPICIOUS, f"shifted in {name} by {100 * mean:.1f} %")
+    return ok
+
+
+def rows_read(rows: Sequence[str], text: str) -> list[int]:
+    """Return how many digits of each row a reply has in place, line by line.
+
+    A reply that leaves a row out is aligned by the best order-preserving match.
+    """
+    lines = ["".join(filter(str.isdigit, line)) for line in text.splitlines()]
+    lines = [line for line in lines if line][: 4 * len(rows)]
+    table: list[list[tuple[int, list[int]]]] = [[(0, [])] * (len(lines) + 1)]
+    for row in rows:
+        before, now = table[-1], []
+        for j in range(len(lines) + 1):
+            best = (before[j][0], [*before[j][1], 0])
+            if j:
+                alike = sum(a == b for a, b in zip(row, lines[j - 1], strict=False))
+                taken = before[j - 1][0] + alike, [*before[j - 1][1], alike]
+                left = now[j - 1]
+                best = max(taken, best, left, key=lambda one: one[0])
+            now.append(best)
+        table.append(now)
+    return table[-1][-1][1]
+
+
+def counted_share(counts: Mapping[str, int | None], of: str, base: str, one: str) -> float | None:
+    """Return the picture tokens of a call as a multiple of one picture's; None if not counted."""
+    whole, empty, single = counts.get(of), counts.get(base), counts.get(one)
+    if whole is None or empty is None or not single:
+        return None
+    return (whole - empty) / single
+
+
