@@ -233,7 +233,7 @@ FAMILIES: dict[str, Family] = {
     "claude-4.7": _hosted(claude(2576, 4784)),
     "claude, width*height/750": Family(_claude_of_old),
     "gemini-3": _fixed(1120),
-    "gemini-2-tiles": Family(lambda width, height: Seen(gemini_tiles(width, height), (width, height))),
+    "gemini-2-tiles": Family(lambda w, h: Seen(gemini_tiles(w, h), (w, h))),
 }
 """By the name that checks and messages have for them."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from os.path import commonprefix
 from statistics import median
 from typing import Literal, NamedTuple
 
@@ -185,7 +184,13 @@ def judge_repeats(
         same = set(at_once) <= set(alone)
         return Found(OK, "same replies" if same else "depends on the batch")
     different = len(alone) >= 4 and len(set(alone)) == len(alone)
-    common = [len(commonprefix([a, b])) for i, a in enumerate(alone) for b in alone[i + 1 :]]
+    common = [_alike(a, b) for i, a in enumerate(alone) for b in alone[i + 1 :]]
     if different and likeliest is None and median(common) <= 2:
         return Found(BROKEN, "sampled")
     return Found(SUSPICIOUS, "not repeatable")
+
+
+def _alike(first: str, second: str) -> int:
+    """Characters that two texts begin with alike."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))

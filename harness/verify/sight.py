@@ -3,11 +3,10 @@ point is not accused."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 from math import inf, log, sqrt
 from statistics import fmean, median, stdev
-
 
 from harness.verify.scenes import COLORS, HEIGHTS
 from harness.verify.words import BROKEN, CANNOT_TELL, OK, SUSPICIOUS, Found
@@ -192,28 +191,27 @@ NEAR = 0.04
 
 
 def judge_points(items: Pointed, declared: str) -> Found:
-    """Judge marks that were pointed at; `declared` is what a run reads the numbers as."""
-    most = len(items) * 3 // 4
+    """Judge eight marks, or four, that were pointed at; `declared` is how a run reads numbers."""
+    is_quick = len(items) < 8
+    most, least = (len(items), 0) if is_quick else (6, 2)
     scales = {**_SCALES, "per-999": 999.0} if declared == "per-999" else _SCALES
     usual = _hits(items, scales[declared])
     if usual >= most:
         return _shift(items, scales[declared], Found(OK, [usual, len(items)]))
-    if usual <= len(items) // 4:
+    if usual <= least:
         for swapped in (False, True):
             for unit, scale in scales.items():
                 if (unit, swapped) != (declared, False) and _hits(items, scale, swapped) >= most:
                     return Found(BROKEN, [unit, swapped])
     ratios = {size: _ratios(items, size) for size in dict.fromkeys(item[0] for item in items)}
-    if all(x > 0 and y > 0 for x, y in ratios.values()) and len(items) >= 8:
+    if all(x > 0 and y > 0 for x, y in ratios.values()) and not is_quick:
         hit = sum(
             _near(size, mark, (said[0] / ratios[size][0], said[1] / ratios[size][1]))
             for size, mark, said in items
             if said is not None
         )
         if hit >= most:
-            seen = {
-                f"{w}x{h}": [round(w * x), round(h * y)] for (w, h), (x, y) in ratios.items()
-            }
+            seen = {f"{w}x{h}": [round(w * x), round(h * y)] for (w, h), (x, y) in ratios.items()}
             changed = any(abs(x / y - 1) > 0.08 for x, y in ratios.values())
             return Found(BROKEN, ["aspect ratio changed" if changed else "picture seen", seen])
     return Found(CANNOT_TELL, [usual, len(items)])
@@ -271,7 +269,7 @@ def rows_read(rows: Sequence[str], text: str) -> list[int]:
     lines = [line for line in lines if line][: 4 * len(rows)]
     table: list[list[tuple[int, list[int]]]] = [[(0, [])] * (len(lines) + 1)]
     for row in rows:
-        before, now = table[-1], []
+        before, now = table[-1], list[tuple[int, list[int]]]()
         for j in range(len(lines) + 1):
             best = (before[j][0], [*before[j][1], 0])
             if j:
@@ -282,13 +280,3 @@ def rows_read(rows: Sequence[str], text: str) -> list[int]:
             now.append(best)
         table.append(now)
     return table[-1][-1][1]
-
-
-def counted_share(counts: Mapping[str, int | None], of: str, base: str, one: str) -> float | None:
-    """Return the picture tokens of a call as a multiple of one picture's; None if not counted."""
-    whole, empty, single = counts.get(of), counts.get(base), counts.get(one)
-    if whole is None or empty is None or not single:
-        return None
-    return (whole - empty) / single
-
-

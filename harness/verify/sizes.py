@@ -1,4 +1,4 @@
-"""Which rule the counted tokens of pictures follow: the published one, another limit, another model.
+"""Which rule the tokens of pictures follow: the published one, another limit, another model.
 
 Differences of counts cancel the template; a few marks around each picture are allowed for.
 """
@@ -83,7 +83,7 @@ def fits(known: Sequence[tuple[Size, int]], rule: Rule) -> bool:
     """Return True if the counts are the rule's, up to the same few marks around each picture."""
     seen = [rule(*size) for size, _ in known]
     rest = [count - s.tokens - s.tags for (_, count), s in zip(known, seen, strict=True)]
-    return 0 <= min(rest) and max(rest) <= MOST_MARKS and max(rest) - min(rest) <= MOST_SPREAD
+    return min(rest) >= 0 and max(rest) <= MOST_MARKS and max(rest) - min(rest) <= MOST_SPREAD
 
 
 def shrunk(rule: Rule, side: int) -> Rule:

@@ -1,0 +1,439 @@
+"""The calls of a verification: what is asked, in which order, and the replies.
+
+All of it is one dialogue of the engine, so that limits, retries and costs are those of a run.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from adapters.contract import AdapterInfo, Generation
+from adapters.conversation import (
+    Conversation,
+    Finish,
+    Message,
+    Picture,
+    Reply,
+    Text,
+    system,
+    user,
+)
+from harness.dialogue import Ask, Dialogue
+from harness.pictures import PicturePolicy, PictureStore, plan, read_size, stored_picture
+from harness.planning.pricing import tokens_of
+from harness.protocols.pointing import numbers_of
+from harness.runs import CallRecord
+from harness.verify import scenes
+from harness.views import PlaceView
+from parsers.points import Convention
+from parsers.records import Prediction, Status
+from parsers.thinking import without_thinking
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from harness.protocols.contract import AskingProtocol
+
+COPY = (
+    "The old mill stands by the river, and by the river the old road ends. "
+    "In 1904 the mill ground 52 sacks a day, 52 sacks and no more."
+)
+SHORT = (
+    "Say hello.",
+    "Which colour has the sky on a clear day? Answer in one word.",
+    "What is two and two? Write the number only.",
+)
+"""The texts whose tokens are compared with the checkpoint's template. Counts depend on them."""
+PASS_WORD = "heron"
+_SYSTEM = "You help a visitor of a small museum. Answer in few words and stay polite. "
+SYSTEM = (_SYSTEM * 7)[: 480 - len(f"The pass word is {PASS_WORD}.")] + (
+    f"The pass word is {PASS_WORD}."
+)
+FILLER = "A boat passes slowly under the bridge while the keeper of the lock looks on. "
+CONTEXT_TOKENS = 11_000
+COUNTED = {"max-tokens": (40, 300), "long-reply": (1000, 200)}
+"""Limit of the reply in tokens, and the number to count to."""
+LIMITS = {"copy": 200, "coverage": 200, "ladder": 250, "corners": 100, "order": 64, "context": 64}
+SHORTEST = 32
+THINKING = 2048
+"""The least limit for a model that thinks."""
+PIXELS = (448, 448)
+ORDERED = ((448, 448), (448, 336), (336, 448), (336, 336))
+POINTS_QUICK = (1, 3, 6, 8)
+SIZES = dict(zip(("size-a", "size-b", "size-c", "size-d"), scenes.SIZES, strict=False))
+
+
+class Album:
+    """Draws each picture once, and hands it over as a run hands over a stored one."""
+
+    def __init__(self, store: PictureStore, seed: int) -> None:
+        self._store, self._seed = store, seed
+        self._kept: dict[str, tuple[Picture, bytes]] = {}
+        self.digests: dict[str, str] = {}
+        """Of the pixels, by the digest of the picture in a conversation."""
+
+    def stored(self, name: str) -> Picture:
+        """Return a picture that is sent as it is."""
+        return self._drawn(name)[0]
+
+    def as_in_a_run(self, name: str, policy: PicturePolicy, info: AdapterInfo) -> Picture:
+        """Return a picture as the run's protocol shows it, resized by the model's rule."""
+        (shown,) = plan(policy, read_size(self._drawn(name)[1]), rule=info.image_rule)
+        return shown
+
+    def _drawn(self, name: str) -> tuple[Picture, bytes]:
+        if name not in self._kept:
+            image, packed = draw(name, self._seed), io.BytesIO()
+            image.save(packed, "PNG")
+            data = packed.getvalue()
+            picture = stored_picture(data)
+            self._store.add(picture.digest, data, name)
+            self.digests[picture.digest] = scenes.picture_digest(image)
+            self._kept[name] = picture, data
+        return self._kept[name]
+
+
+def draw(name: str, seed: int) -> Image.Image:
+    """Draw a picture by its name, such as "ladder 1920x1080 large"."""
+    kind, _, rest = name.partition(" ")
+    size, _, own = rest.partition(" ")
+    width, height = map(int, size.split("x"))
+    if kind == "code":
+        return scenes.code(width, height, own, seed)
+    if kind == "noisy":
+        return scenes.noisy(scenes.code(width, height, own, seed), "n", seed)
+    if kind == "marks":
+        return scenes.marks(width, height, mirrored=own == "mirrored")
+    if kind == "ladder":
+        return scenes.ladder(width, height, own, seed)
+    return {"corners": scenes.corners, "grid": scenes.grid}[kind](own, seed)
+
+
+@dataclass(eq=False)
+class Probe:
+    """What is asked of a deployment, and what it has answered so far. It records its own calls.
+
+    Args:
+        pointing: the protocol that a run would point with, which reads the marks.
+        convention: how that reads numbers.
+        wants: the names of the checks that are carried out.
+        info: the adapter's declaration, as it is now.
+    """
+
+    album: Album
+    pointing: AskingProtocol
+    convention: Convention
+    generation: Generation
+    wants: Collection[str]
+    info: Callable[[], AdapterInfo]
+    quick: bool = False
+    seed: int = 1
+    records: dict[str, CallRecord] = field(default_factory=dict)
+    answerer: dict[str, str] = field(default_factory=dict)
+    suspects: Callable[[Probe, str], bool] = lambda probe, check: False
+    """Whether a check looks bad enough to be asked again."""
+    above: Callable[[Probe], int | None] = lambda probe: None
+    """The context length that a call has shown; None if it has shown none."""
+
+    # The record of calls that the engine writes to.
+
+    async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
+        self.records[record.place] = record
+
+    async def blob(self, digest: str) -> bytes:
+        raise KeyError(digest)
+
+    async def equal(self, request: str) -> CallRecord | None:
+        return None
+
+    def note_answerer(self, role: str, said: Mapping[str, str]) -> None:
+        self.answerer = dict(said)
+
+    # What was answered.
+
+    def reply(self, name: str) -> Reply | None:
+        """The reply to a call; None if it was not made or failed."""
+        record = self.records.get(name)
+        return record.reply if record else None
+
+    def said(self, name: str) -> str:
+        """The answer in a reply, without thoughts; "" if there is none."""
+        reply = self.reply(name)
+        return without_thinking(reply.text).strip() if reply else ""
+
+    def digits(self, name: str) -> str:
+        """All digits of a reply."""
+        return re.sub(r"\D", "", self.said(name))
+
+    def count(self, name: str) -> int | None:
+        """Prompt tokens of a call; None if none are given, or the call was refused."""
+        reply = self.reply(name)
+        usage = reply.usage if reply and not self.refused(name) else None
+        return usage.input if usage else None
+
+    def added(self, name: str, base: str = "base") -> int | None:
+        """Tokens of a call beyond those of the same text without a picture."""
+        whole, empty = self.count(name), self.count(base)
+        return None if whole is None or empty is None else max(0, whole - empty)
+
+    def refused(self, name: str) -> str:
+        """The server's words for a prompt that it did not take; "" if it did."""
+        reply = self.reply(name)
+        if reply is None or reply.finish not in (Finish.TOO_LONG, Finish.PROVIDER_REFUSED):
+            return ""
+        return reply.refusal or "too long"
+
+    # What is asked.
+
+    @cached_property
+    def _groups(self) -> dict[str, tuple[str, ...]]:
+        """The calls of each check, the first time that it is asked."""
+        sizes = tuple(SIZES)
+        marks = POINTS_QUICK if self.quick else tuple(range(1, 9))
+        many = 2 if self.quick else 4
+        return {
+            "copy": ("copy", "short-1", "short-2", "short-3"),
+            "template": ("short-1", "short-2", "short-3"),
+            "system text": ("system", "no-system"),
+            "max_tokens": ("max-tokens",),
+            "long reply": ("long-reply",),
+            "context": ("context",),
+            "picture seen": ("base", *sizes),
+            "sizes": ("base", *sizes, "ladder-small", "ladder-large"),
+            "bytes": ("size-a", "noisy"),
+            "picture cache": ("size-a", "noisy"),
+            "usage": ("base", "size-a"),
+            "thinking": ("copy", "short-1", "short-2", "short-3"),
+            "corners": ("corners",),
+            "ladder": ("ladder-small", "ladder-large"),
+            "coverage": ("coverage",),
+            "order": ("order",),
+            "history": ("base", "size-a", "history"),
+            "with system text": ("base", "size-a", "system", "no-system", "with-system"),
+            "points": tuple(f"points-{n}" for n in marks),
+            "repeats": tuple(f"repeats-{n}" for n in range(1, 2 * many + 1)),
+        }
+
+    def calls_of(self, check: str) -> tuple[str, ...]:
+        """The calls that a check needs, the first time that it is asked."""
+        return self._groups.get(check, ())
+
+    @property
+    def planned(self) -> tuple[str, ...]:
+        """The calls that are made unless something ends the verification early."""
+        calls = (call for check in self.wants for call in self._groups.get(check, ()))
+        return tuple(dict.fromkeys(calls))
+
+    def again(self, check: str) -> tuple[str, ...]:
+        """The further calls of a check that looks bad."""
+        if check == "points":
+            first = self._groups["points"]
+            rest = [f"points-{n}" for n in range(1, 9) if f"points-{n}" not in first]
+            return tuple(rest or (f"points-again-{n}" for n in range(1, 9)))
+        return {
+            "picture cache": ("noisy-again",),
+            "corners": ("corners-2", "corners-3"),
+            "coverage": ("coverage-again",),
+            "order": ("order-again",),
+            "repeats": tuple(f"repeats-again-{n}" for n in range(1, 5)),
+        }.get(check, ())
+
+    REPEATED: ClassVar = ("picture cache", "corners", "coverage", "order", "points", "repeats")
+
+    def dialogue(self) -> Dialogue:
+        """Make the calls, stage by stage; what a stage shows decides about the next."""
+        left = dict.fromkeys(self.planned)
+
+        def take(names: Iterable[str]) -> Iterator[Ask]:
+            for name in list(names):
+                if name in left:
+                    del left[name]
+                    yield self.ask(name)
+
+        first = tuple(take(("copy", "short-1", "short-2", "short-3")))
+        for ask in first[:1]:
+            yield ask
+        if first[1:]:
+            yield first[1:]
+        for ask in take(("base", "size-a", "noisy")):
+            yield ask
+        if self.suspects(self, "picture seen"):
+            return Prediction(Status.NONE)
+        repeats = [name for name in left if name.startswith("repeats")]
+        most = [name for name in left if name not in (*repeats, "size-c")]
+        if together := tuple(take(most)):
+            yield together
+        limit, tokens = self.above(self), tokens_of_size(self, "size-c")
+        if limit is None or tokens is None or tokens <= limit:
+            yield from take(("size-c",))
+        for check in self.REPEATED[:-1]:
+            if check in self.wants and self.suspects(self, check):
+                yield tuple(map(self.ask, self.again(check)))
+        half = len(repeats) // 2
+        for ask in take(repeats[:half]):
+            yield ask
+        if at_once := tuple(take(repeats[half:])):
+            yield at_once
+            if not self.quick and self.suspects(self, "repeats"):
+                for name in self.again("repeats"):
+                    yield self.ask(name)
+        return Prediction(Status.NONE)
+
+    def ask(self, name: str) -> Ask:
+        """Return the call of a name."""
+        kind, _, number = name.partition("-")
+        if kind == "points":
+            return self._point(name)
+        conversation = Conversation(self._messages(name, kind, number))
+        limit = COUNTED[name][0] if name in COUNTED else LIMITS.get(kind, SHORTEST)
+        info, usual = self.info(), self.generation
+        if info.thinking.happens(usual.effort, usual.thinking_budget):
+            limit = max(limit, THINKING, usual.max_tokens)
+        # Equal calls are drawn apart, with the seed of the run in all of them.
+        sample = int(re.sub(r"\D", "", number) or 0) if kind == "repeats" else 0
+        seed = usual.seed if kind == "repeats" else None
+        return Ask(conversation, name, max_tokens=limit, sample=sample, seed=seed)
+
+    def _messages(self, name: str, kind: str, number: str) -> tuple[Message, ...]:
+        ask, album = scenes.QUESTIONS, self.album
+        is_again = number.startswith("again")
+        if name in SIZES:
+            width, height = SIZES[name]
+            place = list(SIZES).index(name)
+            return (user(album.stored(f"code {width}x{height} size{place}"), ask["code"]),)
+        if name in COUNTED:
+            return (user(f"Count from 1 to {COUNTED[name][1]}, with blanks between."),)
+        match kind:
+            case "copy":
+                return (user(f"Copy this text and write nothing else: {COPY}"),)
+            case "short":
+                return (user(SHORT[int(number) - 1]),)
+            case "base":
+                return (user(ask["code"]),)
+            case "noisy":
+                own = "other2" if is_again else "other"
+                return (user(album.stored(f"noisy 448x448 {own}"), ask["code"]),)
+            case "system" | "no":
+                asked = user("What is the pass word? Write the word only.")
+                return (system(SYSTEM), asked) if kind == "system" else (asked,)
+            case "with":
+                shown = user(album.stored("code 448x448 size0"), ask["code"])
+                return system(SYSTEM), shown
+            case "context":
+                return (user(self.long_text),)
+            case "corners":
+                own = {"2": "c2", "3": "c3"}.get(number, "c")
+                return (user(album.stored(f"corners 960x640 {own}"), ask["corners"]),)
+            case "ladder":
+                size = "448x448" if number == "small" else "1920x1080"
+                return (user(album.stored(f"ladder {size} {number}"), ask["ladder"]),)
+            case "coverage":
+                own, more = ("g2", " Begin with the row at the bottom.") if is_again else ("g", "")
+                return (user(album.stored(f"grid 1920x1080 {own}"), ask["grid"] + more),)
+            case "order":
+                several = [
+                    album.stored(f"code {w}x{h} {own}")
+                    for (w, h), own in zip(ORDERED, self.order_names(name), strict=True)
+                ]
+                return (user(*several, ask["order"]),)
+            case "history":
+                first, second = (album.stored(f"code 448x448 {own}") for own in ("h1", "h2"))
+                return (
+                    user(first, "Here is a picture with digits."),
+                    Message("assistant", (Text("I have seen it."),)),
+                    user(second, ask["order"]),
+                )
+            case "repeats":
+                more = " It must not begin with 1." if is_again else ""
+                return (user(ask["repeats"] + more),)
+        raise ValueError(name)
+
+    def code(self, own: str) -> str:
+        """The four digits in the picture of a code, by its name."""
+        return scenes.digits(own, 4, self.seed)
+
+    @staticmethod
+    def order_names(name: str) -> list[str]:
+        """The names of the codes of an order call."""
+        return [f"{'p' if name.endswith('again') else 'o'}{n}" for n in range(1, 5)]
+
+    @cached_property
+    def keys(self) -> tuple[str, str, str]:
+        """The numbers hidden in the long text."""
+        first, second, third = (scenes.digits(f"key{n}", 5, self.seed) for n in (1, 2, 3))
+        return first, second, third
+
+    @cached_property
+    def long_text(self) -> str:
+        """A text of as many tokens as a run may need, with numbers at its ends and its middle."""
+        known = self.info().context_tokens
+        wanted = min(CONTEXT_TOKENS, known - 1024) if known and known > 2048 else CONTEXT_TOKENS
+        each = self.estimated(user(FILLER * 50)) / 50
+        lines = [FILLER] * max(3, round(wanted / each))
+        for share, word, key in zip(
+            (0.02, 0.5, 0.98), ("first", "second", "third"), self.keys, strict=True
+        ):
+            lines[int(share * len(lines))] += f"The {word} number is {key}. "
+        return "".join(lines) + "Write the three numbers of this text, with blanks between."
+
+    def estimated(self, *messages: Message) -> int:
+        """Estimated prompt tokens of messages without pictures."""
+        return tokens_of(Conversation(messages), self.info())
+
+    # Marks are pointed at as a run points.
+
+    def view(self, name: str) -> tuple[PlaceView, tuple[int, int]]:
+        """What the pointing protocol is shown, and the mark's middle in pixels of what is sent."""
+        number = int(name.rpartition("-")[2])
+        mirrored = "again" in name
+        place = 0 if number <= 4 else 1
+        (width, height) = list(scenes.MARKS)[place]
+        drawn = f"marks {width}x{height} {'mirrored' if mirrored else ''}"
+        picture = self.album.as_in_a_run(
+            drawn.strip(), PicturePolicy.parse(self.pointing.needs.picture_policy), self.info()
+        )
+        x, y = scenes.mark_places(width, height, mirrored)[(number - 1) % 4]
+        mark = round(x * picture.width / width), round(y * picture.height / height)
+        question = scenes.QUESTIONS["points"].format(number=number)
+        return PlaceView(name, question, (picture,)), mark
+
+    def _point(self, name: str) -> Ask:
+        view, _ = self.view(name)
+        dialogue = self.pointing.dialogue(view)
+        asked = next(dialogue)
+        dialogue.close()
+        assert isinstance(asked, Ask)
+        return Ask(asked.conversation, name, max_tokens=asked.max_tokens)
+
+    def numbers(self, name: str) -> tuple[float, float] | None:
+        """The numbers of a reply about a mark, x first, as the run's form reads them."""
+        reply, (view, _) = self.reply(name), self.view(name)
+        if reply is None:
+            return None
+        dialogue = self.pointing.dialogue(view)
+        next(dialogue)
+        try:
+            dialogue.send(reply)
+            dialogue.close()
+        except StopIteration as stop:
+            found: Prediction = stop.value
+            if found.status is Status.OUT_OF_RANGE and "numbers_x" in found.parsed:
+                x, y = (found.parsed[name] for name in ("numbers_x", "numbers_y"))
+                return float(x or 0), float(y or 0)
+            if found.point is not None:
+                return numbers_of(found.point, self.convention, view.pictures[0])
+        return None
+
+
+def tokens_of_size(probe: Probe, name: str) -> int | None:
+    """What a picture should cost by the counts so far: as much more as it has pixels."""
+    one = probe.added("size-b")
+    if one is None:
+        return None
+    (width, height), (w, h) = SIZES[name], SIZES["size-b"]
+    return one * width * height // (w * h)

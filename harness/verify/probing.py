@@ -1,0 +1,110 @@
+"""Carry a verification out: open the model, make the calls, judge the replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from adapters.contract import Fatal
+from harness.engine import Engine, Job, Outcome, Stopped, on_interrupt
+from harness.engine.observer import Observer
+from harness.pictures import PictureStore
+from harness.planning.model import Model, generation, open_model
+from harness.protocols.registry import open_protocol
+from harness.session.run import engine_policy
+from harness.settings import Settings
+from harness.verify.calls import Album, Probe
+from harness.verify.checks import Declared, Judge
+from harness.views import PlaceView
+
+
+@dataclass
+class Verified:
+    """A verification that has ended; `failed` is why it ended before its last call, "" if not."""
+
+    probe: Probe
+    judge: Judge
+    model: Model
+    spent: float
+    failed: str = ""
+    interrupted: bool = False
+
+
+class _Notices(Observer):
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+
+    def notice(self, text: str) -> None:
+        self._say(text)
+
+
+def prepared(
+    settings: Settings, wants: Collection[str], *, quick: bool = False, seed: int = 1
+) -> tuple[Model, Callable[[Model, PictureStore], Probe]]:
+    """Open a model as a run would, and return how to make the calls for it.
+
+    Raises `UserError` and `Fatal` as opening a run does.
+    """
+    model = open_model(settings)
+
+    def probe(loaded: Model, store: PictureStore) -> Probe:
+        options = {k: v for k, v in settings.protocol_option if k not in ("zoom", "zoom_share")}
+        opened = open_protocol("grounding", options, model=loaded.info, View=PlaceView)
+        return Probe(
+            Album(store, seed),
+            opened,
+            opened.convention,  # type: ignore[attr-defined]
+            generation(settings),
+            wants,
+            lambda: loaded.adapter.info,
+            quick=quick,
+            seed=seed,
+        )
+
+    return model, probe
+
+
+async def verify(
+    settings: Settings,
+    model: Model,
+    opens: Callable[[Model, PictureStore], Probe],
+    say: Callable[[str], None],
+    template: tuple[int, ...] | None = None,
+    declared: Declared | None = None,
+) -> Verified:
+    """Ask a model what the probe holds. `declared` replaces what its adapter says of it."""
+    store = PictureStore(settings.workers)
+    try:
+        probe = opens(model, store)
+        said = declared or Declared.of(model.info, settings.effort, settings.thinking_budget)
+        judge = Judge(probe, replace(said, template=template))
+        engine = Engine(
+            model.lane(settings),
+            store,
+            probe,
+            policy=engine_policy(settings),
+            observer=_Notices(say),
+        )
+        ended: list[Outcome] = []
+        failed, interrupted = "", False
+
+        def stop() -> None:
+            nonlocal interrupted
+            interrupted = True
+            engine.stop("interrupted")
+
+        with on_interrupt(stop):
+            try:
+                await engine.open(Path(), say)
+                await engine.introduce()
+                job = Job("verify", probe.dialogue, kind="verification")
+                await engine.run([job], ended.append)
+            except (Stopped, Fatal) as error:
+                failed = str(error)
+        failed = failed or next((one.error for one in ended if one.error), "") or ""
+        return Verified(probe, judge, model, engine.spent, failed, interrupted)
+    finally:
+        store.close()
+        if not model.is_borrowed:
+            await model.adapter.close()
