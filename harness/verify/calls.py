@@ -24,20 +24,19 @@ from adapters.conversation import (
     user,
 )
 from harness.dialogue import Ask, Dialogue
-from harness.pictures import PicturePolicy, PictureStore, plan, read_size, stored_picture
+from harness.pictures import PicturePolicy, PictureStore, Recipe, plan, read_size, stored_picture
 from harness.planning.pricing import tokens_of
-from harness.protocols.pointing import numbers_of
 from harness.runs import CallRecord
 from harness.verify import scenes
 from harness.views import PlaceView
-from parsers.points import Convention
+from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
 from parsers.thinking import without_thinking
 
 if TYPE_CHECKING:
     from PIL import Image
 
-    from harness.protocols.contract import AskingProtocol
+    from harness.benchmarks.grounding.protocol import Grounding
 
 COPY = (
     "The old mill stands by the river, and by the river the old road ends. "
@@ -120,14 +119,12 @@ class Probe:
 
     Args:
         pointing: the protocol that a run would point with, which reads the marks.
-        convention: how that reads numbers.
         wants: the names of the checks that are carried out.
         info: the adapter's declaration, as it is now.
     """
 
     album: Album
-    pointing: AskingProtocol
-    convention: Convention
+    pointing: Grounding
     generation: Generation
     wants: Collection[str]
     info: Callable[[], AdapterInfo]
@@ -307,7 +304,7 @@ class Probe:
             place = list(SIZES).index(name)
             return (user(album.stored(f"code {width}x{height} size{place}"), ask["code"]),)
         if name in COUNTED:
-            return (user(f"Count from 1 to {COUNTED[name][1]}, with blanks between."),)
+            return (user(f"Count from 1 to {COUNTED[name][1]}, with commas between."),)
         match kind:
             case "copy":
                 return (user(f"Copy this text and write nothing else: {COPY}"),)
@@ -426,7 +423,12 @@ class Probe:
                 x, y = (found.parsed[name] for name in ("numbers_x", "numbers_y"))
                 return float(x or 0), float(y or 0)
             if found.point is not None:
-                return numbers_of(found.point, self.convention, view.pictures[0])
+                (picture,) = view.pictures
+                x, y = Recipe.parse(picture.recipe).to_picture(*found.point)
+                most = MOST[self.pointing.convention]
+                if most is None:
+                    return x, y
+                return x / picture.width * most, y / picture.height * most
         return None
 
 

@@ -93,8 +93,10 @@ class Declared:
     """Prompt tokens of the short texts by the checkpoint's own template; None if unknown."""
 
     @classmethod
-    def of(cls, info: AdapterInfo, effort: str | None, budget: int | None) -> Declared:
-        """Return what an adapter declares, with what is asked of thoughts."""
+    def of(
+        cls, info: AdapterInfo, coordinates: str | None, effort: str | None, budget: int | None
+    ) -> Declared:
+        """Return what an adapter declares, how numbers are read, and what is asked of thoughts."""
         named = str(info.settings.get("family") or info.model)
         known, limit = open_model(named), info.settings.get("max_pixels")
         family = family_of(named)
@@ -105,7 +107,7 @@ class Declared:
         happens = info.thinking.happens(effort, budget)
         return cls(
             named if hosted and family is None else family,
-            info.coordinates,
+            coordinates,
             own=ruled(info.image_rule) if hosted and info.image_rule else None,
             limit=limit if isinstance(limit, int) and not hosted else None,
             thinks="always" if happens else "never",
@@ -430,9 +432,7 @@ class Judge:
         """The unit of the numbers that `points` shows; None if it shows none."""
         detail = found.detail
         if found.verdict == BROKEN and isinstance(detail, list):
-            return (
-                "absolute" if detail[0] in ("picture seen", "aspect ratio changed") else detail[0]
-            )
+            return str(detail[0]) if isinstance(detail[1], bool) else "absolute"
         pointed = found.verdict in (OK, SUSPICIOUS)
         return (self.declared.coordinates or "per-mille") if pointed else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from adapters.contract import Fatal
 from harness.engine import Engine, Job, Outcome, Stopped, on_interrupt
@@ -50,11 +51,10 @@ def prepared(
 
     def probe(loaded: Model, store: PictureStore) -> Probe:
         options = {k: v for k, v in settings.protocol_option if k not in ("zoom", "zoom_share")}
-        opened = open_protocol("grounding", options, model=loaded.info, View=PlaceView)
+        opened: Any = open_protocol("grounding", options, model=loaded.info, View=PlaceView)
         return Probe(
             Album(store, seed),
             opened,
-            opened.convention,  # type: ignore[attr-defined]
             generation(settings),
             wants,
             lambda: loaded.adapter.info,
@@ -71,13 +71,13 @@ async def verify(
     opens: Callable[[Model, PictureStore], Probe],
     say: Callable[[str], None],
     template: tuple[int, ...] | None = None,
-    declared: Declared | None = None,
 ) -> Verified:
-    """Ask a model what the probe holds. `declared` replaces what its adapter says of it."""
+    """Ask a model what the probe holds; `template` has the tokens of the short texts."""
     store = PictureStore(settings.workers)
     try:
         probe = opens(model, store)
-        said = declared or Declared.of(model.info, settings.effort, settings.thinking_budget)
+        thoughts = settings.effort, settings.thinking_budget
+        said = Declared.of(model.info, probe.pointing.coordinates, *thoughts)
         judge = Judge(probe, replace(said, template=template))
         engine = Engine(
             model.lane(settings),

@@ -132,7 +132,8 @@ def judge_corners(truth: Corners, said: Corners) -> Found:
         for move, places in _MOVES.items()
         for order in permutations(range(3))
     }
-    best = max(scores, key=lambda key: scores[key])
+    # Of explanations that are as good, the one with fewer changes.
+    best = max(scores, key=lambda key: (scores[key], (key[0] == "same") + (key[1] == "RGB")))
     if scores[best] - scores["same", "RGB"] >= _SUSPECT:
         return Found(SUSPICIOUS, list(best))
     return Found(CANNOT_TELL, "same")

@@ -72,7 +72,7 @@ class Deployment:
         if unknown:
             raise ValueError(f"no deployment knows {sorted(unknown)}")
         self.family = str(self.fake.get("family", "qwen3-vl"))
-        self.eyes = Eyes(self.fake.get("weakest", 4.0), self.fake.get("spread", 0.1), self.seed)
+        self.eyes = Eyes(self.fake.get("weakest", 7.0), self.fake.get("spread", 0.1), self.seed)
 
     def __call__(self, ask: Ask) -> Answer:
         with self._lock:
@@ -315,7 +315,8 @@ def _from_text(parts: list[Part], question: str) -> str:
     whole = "\n".join(part.text for part in parts)
     asked = question.lower()
     if count := re.search(r"count (?:from \d+ )?(?:up )?to (\d+)", asked):
-        return " ".join(str(n) for n in range(1, int(count[1]) + 1))
+        between = ", " if "comma" in asked else " "
+        return between.join(str(n) for n in range(1, int(count[1]) + 1))
     if asked.startswith(("copy", "repeat")):
         return question.partition(":")[2].strip() or "OK"
     if "pass word" in asked or "password" in asked:

@@ -127,7 +127,9 @@ class Eyes:
 
     def _digit(self, band: Pixels, left: int, right: int) -> str:
         ink = band[:, left:right]
-        high, wide = float(ink.max(axis=1).sum()), float(ink.max(axis=0).sum())
+        # Resizing pales ink; how tall a digit is, its own darkest spot decides.
+        paled = ink / max(float(ink.max()), 0.1)
+        high, wide = float(paled.max(axis=1).sum()), float(paled.max(axis=0).sum())
         whole = high * 5 / 7
         seen = min(1.0, (wide + 0.5) / whole) if right == band.shape[1] else 1.0
         best = max(TEMPLATES, key=lambda digit: _likeness(ink, digit, seen))
