@@ -428,6 +428,10 @@ class Judge:
             return Found(CANNOT_TELL, f"undeclared; the numbers fit {self.unit(found)}")
         return found
 
+    def unit_of(self, check: Check) -> str | None:
+        """The unit of the numbers that a check of points shows."""
+        return self.unit(Found(check.rule, check.detail))
+
     def unit(self, found: Found) -> str | None:
         """The unit of the numbers that `points` shows; None if it shows none."""
         detail = found.detail

@@ -10,12 +10,13 @@ from typing import Any
 from adapters.contract import Fatal
 from harness.engine import Engine, Job, Outcome, Stopped, on_interrupt
 from harness.engine.observer import Observer
+from harness.errors import UserError
 from harness.pictures import PictureStore
 from harness.planning.model import Model, generation, open_model
 from harness.protocols.registry import open_protocol
 from harness.session.run import engine_policy
 from harness.settings import Settings
-from harness.verify.calls import Album, Probe
+from harness.verify.calls import SHORT, Album, Probe
 from harness.verify.checks import Declared, Judge
 from harness.views import PlaceView
 
@@ -108,3 +109,28 @@ async def verify(
         store.close()
         if not model.is_borrowed:
             await model.adapter.close()
+
+
+def tokens_by_template(checkpoint: str) -> tuple[int, ...]:
+    """Return the prompt tokens of the short texts by a checkpoint's own chat template.
+
+    Raises `UserError` for one that cannot be read, and without the extra `local`.
+    """
+    try:
+        from transformers import AutoTokenizer
+    except ImportError as error:
+        raise UserError(
+            "--checkpoint needs the extra local: pip install 'vlm-web-eval[local]'"
+        ) from error
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+        asked = [[{"role": "user", "content": text}] for text in SHORT]
+        texts = [
+            tokenizer.apply_chat_template(one, add_generation_prompt=True, tokenize=False)
+            for one in asked
+        ]
+    except Exception as error:
+        raise UserError(
+            f"--checkpoint {checkpoint}: no chat template can be read: {error}"
+        ) from error
+    return tuple(len(tokenizer(text, add_special_tokens=False).input_ids) for text in texts)

@@ -1,0 +1,122 @@
+"""`vlm-eval verify`: is this deployment sane for pictures?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.commands.options import SettingsCommand, read_options, setting_options
+from harness.errors import UserError, suggestion
+from harness.printing import say
+
+_SETTINGS = (
+    *("base_url", "adapter_option", "max_tokens", "temperature", "top_p", "model_seed", "effort"),
+    *("thinking_budget", "protocol_option", "concurrency", "timeout_s", "attempts", "patience_s"),
+    *("max_cost", "prices", "workers"),
+)
+_FEW = {"attempts": 3, "patience_s": 60.0}
+"""Retries unless others are given: somebody waits for the answer."""
+
+
+def _names(context: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    from harness.verify.checks import FULL
+
+    names = tuple(name.strip() for name in (value or "").split(",") if name.strip())
+    for name in names:
+        if name not in FULL:
+            raise click.BadParameter(f"'{name}' is no check: {suggestion(name, FULL)}")
+    return names
+
+
+@click.command(cls=SettingsCommand)
+@click.argument("model")
+@setting_options(_SETTINGS)
+@click.option("--quick", is_flag=True, help="Make 21 calls instead of 38.")
+@click.option("--only", callback=_names, metavar="CHECK,...", help="Carry out these checks.")
+@click.option("--skip", callback=_names, metavar="CHECK,...", help="Leave these checks out.")
+@click.option("--strict", is_flag=True, help="Exit with 4 for a suspicion, too.")
+@click.option("--all", "every", is_flag=True, help="List every check.")
+@click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
+@click.option(
+    "--checkpoint",
+    metavar="FOLDER",
+    help="Checkpoint whose chat template the served one is compared with (extra local).",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write the record to this file.",
+    metavar="FILE",
+)
+def verify(
+    model: str,
+    quick: bool,
+    only: tuple[str, ...],
+    skip: tuple[str, ...],
+    strict: bool,
+    every: bool,
+    as_json: bool,
+    checkpoint: str | None,
+    output: Path | None,
+    **_: Any,
+) -> int:
+    """Ask a deployment some forty cheap questions: does it see pictures as a run would assume?
+
+    \b
+      vlm-eval verify Qwen/Qwen2.5-VL-7B-Instruct --base-url http://localhost:8000/v1
+      vlm-eval verify gpt-5.6-sol --quick --max-cost 0.20
+
+    Exit codes: 0 nothing is broken, 1 not carried out to the end, 2 bad input, 4 broken, 130
+    interrupted.
+    """
+    import asyncio
+    import time
+
+    from harness.policies import is_policy
+    from harness.runs.files import replace_file
+    from harness.verify.checks import FULL, QUICK, overall
+    from harness.verify.facts import facts_of
+    from harness.verify.probing import prepared, tokens_by_template
+    from harness.verify.probing import verify as carry_out
+    from harness.verify.record import FOLDER, file_name, record_of, written
+    from harness.verify.report import lines
+
+    settings = read_options(model=model)
+    settings = read_options(
+        model=model, **{n: v for n, v in _FEW.items() if n not in settings.given}
+    )
+    if is_policy(model):
+        raise UserError(f"'{model}' is a baseline, and no deployment: name a model")
+    named = QUICK if quick else FULL
+    wants = tuple(name for name in only or named if name not in skip)
+    if not wants:
+        raise UserError("no check is left: name others with --only, or leave out --skip")
+    template = tokens_by_template(checkpoint) if checkpoint else None
+    opened, opens = prepared(settings, wants, quick=quick)
+    loaded = opened.loaded()
+    started = time.monotonic()
+
+    async def whole() -> Any:
+        server = await facts_of(loaded.info)
+
+        def note(line: str) -> None:
+            say(line, err=True)
+
+        return server, await carry_out(settings, loaded, opens, note, template)
+
+    server, done = asyncio.run(whole())
+    checks = done.judge.checks()
+    verdict, code = overall(checks, strict=strict)
+    record = record_of(done, verdict, server, time.monotonic() - started)
+    path = output or Path(FOLDER) / file_name(record)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, [written(record).encode()])
+    if as_json:
+        say(written(record), nl=False)
+    else:
+        for line in lines(checks, done.judge, record, every=every):
+            say(line)
+        say(f"record: {path}")
+    return 130 if done.interrupted else 1 if done.failed else code
