@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from adapters.contract import AdapterInfo, Generation
@@ -87,14 +87,20 @@ class Album:
 
     def _drawn(self, name: str) -> tuple[Picture, bytes]:
         if name not in self._kept:
-            image, packed = draw(name, self._seed), io.BytesIO()
-            image.save(packed, "PNG")
-            data = packed.getvalue()
+            data, digest = _packed(name, self._seed)
             picture = stored_picture(data)
             self._store.add(picture.digest, data, name)
-            self.digests[picture.digest] = scenes.picture_digest(image)
+            self.digests[picture.digest] = digest
             self._kept[name] = picture, data
         return self._kept[name]
+
+
+@lru_cache(maxsize=64)
+def _packed(name: str, seed: int) -> tuple[bytes, str]:
+    """A picture as PNG, and the digest of its pixels."""
+    image, packed = draw(name, seed), io.BytesIO()
+    image.save(packed, "PNG")
+    return packed.getvalue(), scenes.picture_digest(image)
 
 
 def draw(name: str, seed: int) -> Image.Image:

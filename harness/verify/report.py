@@ -157,7 +157,7 @@ def lines(
         words = printable(words_of(check, judge.declared))
         yield from _row(word, check.name, words)
     fine = sum(check.verdict == OK for check in checks)
-    if not every:
+    if fine and not every:
         yield f"{'ok':<8}{fine} check{'' if fine == 1 else 's'}"
     for number, remedy in enumerate(dict.fromkeys(remedies(ranked, judge, server["software"]))):
         yield f"{'Next:' if number == 0 else ' or:'} {remedy}"

@@ -81,9 +81,13 @@ def judge_sizes(
 
 def fits(known: Sequence[tuple[Size, int]], rule: Rule) -> bool:
     """Return True if the counts are the rule's, up to the same few marks around each picture."""
-    seen = [rule(*size) for size, _ in known]
-    rest = [count - s.tokens - s.tags for (_, count), s in zip(known, seen, strict=True)]
-    return min(rest) >= 0 and max(rest) <= MOST_MARKS and max(rest) - min(rest) <= MOST_SPREAD
+    rest = list[int]()
+    for size, count in known:
+        seen = rule(*size)
+        rest.append(count - seen.tokens - seen.tags)
+        if not 0 <= rest[-1] <= MOST_MARKS:
+            return False
+    return max(rest) - min(rest) <= MOST_SPREAD
 
 
 def shrunk(rule: Rule, side: int) -> Rule:

@@ -1,0 +1,223 @@
+"""Fake deployments: each fault is named, and a right one is never accused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.settings import read_settings
+from harness.verify.calls import SHORT
+from harness.verify.checks import FULL, QUICK, Check
+from harness.verify.probing import Verified, prepared, verify
+from tests.harness.commands.tool import call, isolate, keep_processes
+from tests.servers import Answer, Ask, WireServer, drop, error
+from tests.servers.deployments import Deployment, tokens
+
+NAMES = {
+    "qwen3-vl": "Qwen/Qwen3-VL-8B-Instruct",
+    "qwen2.5-vl": "Qwen/Qwen2.5-VL-7B-Instruct",
+    "gemma3": "google/gemma-3-27b-it",
+    "internvl3": "OpenGVLab/InternVL3-8B",
+}
+TEMPLATE = tuple(len(tokens(text)) + 7 for text in SHORT)
+
+
+def verified(fake: Any, family: str = "qwen3-vl", quick: bool = False, **more: Any) -> Verified:
+    seed = more.pop("seed", 1)
+    respond = fake if callable(fake) else Deployment(fake, "[{x}, {y}]")
+    numbers = "absolute" if family == "qwen2.5-vl" else "per-mille"
+    with WireServer(respond) as server:
+        given = {
+            "model": f"openai:{NAMES[family]}",
+            "base_url": server.base_url("openai"),
+            "protocol_option": [("form", "plain"), ("coordinates", numbers)],
+            "attempts": 1,
+            **more,
+        }
+        settings = read_settings(given)
+        model, opens = prepared(settings, QUICK if quick else FULL, quick=quick, seed=seed)
+        return asyncio.run(verify(settings, model.loaded(), opens, lambda line: None, TEMPLATE))
+
+
+@pytest.fixture(autouse=True)
+def _processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_processes(monkeypatch)
+
+
+def rules(checks: list[Check]) -> dict[str, set[str]]:
+    words = {check.rule for check in checks}
+    return {word: {c.name for c in checks if c.rule == word} for word in words}
+
+
+RIGHT: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
+    ({}, "qwen3-vl", {}),
+    ({"family": "qwen2.5-vl"}, "qwen2.5-vl", {}),
+    ({"family": "gemma3"}, "gemma3", {}),
+    ({"family": "internvl3", "points": False}, "internvl3", {}),
+    ({"weakest": 24, "spread": 0.3}, "qwen3-vl", {}),
+    ({"temperature": 0.7}, "qwen3-vl", {"temperature": 0.7}),
+    ({"noise": True}, "qwen3-vl", {}),
+    ({"babble": True}, "qwen3-vl", {}),
+]
+
+
+@pytest.mark.parametrize(("fake", "family", "more"), RIGHT)
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_right_deployment_is_not_accused(
+    fake: dict[str, Any], family: str, more: dict[str, Any], quick: bool
+) -> None:
+    done = verified(fake, family, quick, **more)
+    assert not done.failed
+    found = rules(done.judge.checks())
+    assert not found.get("broken")
+    assert not found.get("suspicious")
+    made = [name for name in done.probe.records if "again" not in name]
+    assert len(made) == (21 if quick else 38)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 21))
+def test_a_right_deployment_is_not_accused_whatever_it_is_shown(seed: int) -> None:
+    found = rules(verified({}, seed=seed).judge.checks())
+    assert not found.get("broken")
+    assert not found.get("suspicious")
+
+
+SMALL = {"ladder", "coverage", "points"}
+"""Whatever these say of a picture that is really shrunk or cut is true of it."""
+FAULTS: list[tuple[dict[str, Any], str, set[str], set[str]]] = [
+    ({"family": "qwen2.5-vl", "most": 1_003_520}, "qwen2.5-vl", {"sizes", "points"}, set()),
+    ({"family": "qwen2.5-vl", "side": 500}, "qwen2.5-vl", {"sizes", "points"}, set()),
+    ({"side": 1024}, "qwen3-vl", set(), {"sizes"}),
+    ({"side": 768, "usage": "text"}, "qwen3-vl", set(), {"usage"}),
+    ({"double": True}, "qwen3-vl", {"sizes"}, set()),
+    ({"family": "qwen2.5-vl", "square": 640}, "qwen2.5-vl", {"sizes"}, set()),
+    ({"family": "internvl3", "one_tile": True}, "internvl3", {"ladder"}, {"sizes"}),
+    ({"channels": True}, "qwen3-vl", {"corners"}, set()),
+    ({"mirror": True}, "qwen3-vl", {"corners"}, set()),
+    ({"turn": 1}, "qwen3-vl", {"corners"}, set()),
+    ({"centre": True}, "qwen3-vl", {"coverage"}, {"sizes"}),
+    ({"lose_right": True}, "qwen3-vl", {"coverage", "points"}, {"sizes"}),
+    ({"no_pictures": True}, "qwen3-vl", {"picture seen"}, {"usage"}),
+    ({"no_pictures_with_system": True}, "qwen3-vl", {"with system text"}, set()),
+    ({"last_only": True}, "qwen3-vl", {"order", "history"}, set()),
+    ({"reverse": True}, "qwen3-vl", {"order"}, {"history"}),
+    ({"as_text": True}, "qwen3-vl", {"bytes"}, {"sizes"}),
+    ({"cached_picture": True}, "qwen3-vl", {"picture cache"}, {"history"}),
+    ({"numbers": "unit"}, "qwen3-vl", {"points"}, set()),
+    ({"numbers": "absolute"}, "qwen3-vl", {"points"}, set()),
+    ({"swap": True}, "qwen3-vl", {"points"}, set()),
+    ({"offset": 36}, "qwen3-vl", set(), {"points"}),
+    ({"family": "qwen2.5-vl"}, "qwen3-vl", {"points"}, {"sizes"}),
+    ({"drop_system": True}, "qwen3-vl", {"system text"}, set()),
+    ({"bos_twice": True}, "qwen3-vl", set(), {"template"}),
+    ({"think": True}, "qwen3-vl", set(), {"thinking"}),
+    ({"in_reasoning": True}, "qwen3-vl", {"thinking"}, set()),
+    ({"ignore_max": True}, "qwen3-vl", {"max_tokens"}, set()),
+    ({"wrong_finish": True}, "qwen3-vl", {"max_tokens"}, set()),
+    ({"cap": 256}, "qwen3-vl", {"long reply"}, set()),
+    ({"context": 4096}, "qwen3-vl", {"context"}, set()),
+    ({"context": 4096, "honest": True}, "qwen3-vl", set(), {"context", "refused sizes"}),
+    ({"temperature": 0.7}, "qwen3-vl", {"repeats"}, set()),
+    ({"usage": "none"}, "qwen3-vl", set(), {"usage"}),
+    ({"usage": "zero"}, "qwen3-vl", {"usage"}, {"template"}),
+    ({"garbage": True}, "qwen3-vl", {"copy"}, set()),
+]
+
+
+@pytest.mark.parametrize(("fake", "family", "broken", "suspicious"), FAULTS)
+def test_a_fault_is_named(
+    fake: dict[str, Any], family: str, broken: set[str], suspicious: set[str]
+) -> None:
+    done = verified(fake, family)
+    found = rules(done.judge.checks())
+    shrinks = {"most", "side", "square", "one_tile", "centre"} & set(fake)
+    also = SMALL if shrinks else set()
+    assert found.get("broken", set()) - also == broken - also
+    assert found.get("suspicious", set()) - also == suspicious
+    assert broken <= found.get("broken", set())
+
+
+def test_a_model_told_not_to_think_that_thinks_is_broken() -> None:
+    assert "thinking" in rules(verified({"think": True}, effort="none").judge.checks())["broken"]
+
+
+@pytest.mark.parametrize("answer", [error(429, "slow down"), error(500, "no"), drop()])
+def test_a_server_that_stops_answering_leaves_what_is_known(answer: Any) -> None:
+    sound = Deployment({}, "[{x}, {y}]")
+
+    def respond(ask: Ask) -> Any:
+        return sound(ask) if ask.number <= 10 else answer
+
+    done = verified(respond)
+    assert done.failed
+    assert 4 <= len(done.probe.records) <= 10
+    assert not rules(done.judge.checks()).get("broken")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"usage": {"input": 10**30, "output": 5}},
+        {"usage": {"input": -5, "output": -1}},
+        {"text": ""},
+        {"text": "7" * 300_000},
+        {"text": "\ud800 [1e999, nan]"},
+        {"text": "<think>" * 5_000},
+        {"thinking": "x" * 100_000, "text": ""},
+        {"finish": "content_filter"},
+        {"finish": "refusal"},
+    ],
+)
+def test_whatever_a_server_answers_is_judged(fault: dict[str, Any]) -> None:
+    done = verified(lambda ask: Answer(**fault), quick=True)
+    assert {check.name for check in done.judge.checks()} <= set(QUICK) | {"refused sizes"}
+
+
+def test_the_command_prints_findings_in_80_columns_and_writes_a_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1234567890abcdef1234")
+    sound = Deployment({"family": "qwen2.5-vl", "most": 1_003_520})
+
+    def respond(ask: Ask) -> Answer:
+        answer = sound(ask)
+        tells = "hello" in ask.text
+        return Answer("sk-1234567890abcdef1234", usage=answer.usage) if tells else answer
+
+    with WireServer(respond) as server:
+        words = ["verify", NAMES["qwen2.5-vl"], "--base-url", server.base_url("openai"), "--quick"]
+        done = call(*words, "--output", "record.json")
+        asked = server.count
+    assert done.code == 4, done.err
+    rows = done.out.splitlines()
+    assert any(line.startswith("BROKEN  sizes") for line in rows)
+    assert "max_pixels" in done.out
+    assert max(len(line) for line in rows if line.startswith(("BROKEN", "suspect"))) <= 80
+    text = Path("record.json").read_text("utf-8")
+    record = json.loads(text)
+    assert "sk-1234567890abcdef1234" not in text + done.out + done.err
+    assert record["verdict"] == "broken"
+    assert record["counts"]["pictures"] == [258, 794, 1249, 1209, 1224]
+    assert record["measured"]["limit"] == ["pixels", 989408, 1012143]
+    assert record["spent"]["calls"] == len(record["calls"]) >= 21
+    assert asked >= 21
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["lexical"], "baseline"),
+        (["m", "--base-url", "http://127.0.0.1:9/v1", "--only", "size"], "did you mean 'sizes'"),
+        (["m", "--base-url", "http://127.0.0.1:9/v1", "--only", "sizes", "--skip", "sizes"], "no"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], said: str) -> None:
+    done = call("verify", *words)
+    assert done.code == 2
+    assert said in done.complaint
