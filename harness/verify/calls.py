@@ -5,11 +5,10 @@ All of it is one dialogue of the engine, so that limits, retries and costs are t
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from adapters.contract import AdapterInfo, Generation
@@ -17,106 +16,41 @@ from adapters.conversation import (
     Conversation,
     Finish,
     Message,
-    Picture,
     Reply,
     Text,
     system,
     user,
 )
 from harness.dialogue import Ask, Dialogue
-from harness.pictures import PicturePolicy, PictureStore, Recipe, plan, read_size, stored_picture
+from harness.pictures import PicturePolicy, Recipe
 from harness.planning.pricing import tokens_of
 from harness.runs import CallRecord
 from harness.verify import scenes
+from harness.verify.album import Album
+from harness.verify.texts import (
+    CONTEXT_TOKENS,
+    COPY,
+    COUNTED,
+    FILLER,
+    SHORT,
+    SIZES,
+    SYSTEM,
+    groups,
+)
 from harness.views import PlaceView
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
 from parsers.thinking import without_thinking
 
 if TYPE_CHECKING:
-    from PIL import Image
-
     from harness.benchmarks.grounding.protocol import Grounding
 
-COPY = (
-    "The old mill stands by the river, and by the river the old road ends. "
-    "In 1904 the mill ground 52 sacks a day, 52 sacks and no more."
-)
-SHORT = (
-    "Say hello.",
-    "Which colour has the sky on a clear day? Answer in one word.",
-    "What is two and two? Write the number only.",
-)
-"""The texts whose tokens are compared with the checkpoint's template. Counts depend on them."""
-PASS_WORD = "heron"
-_SYSTEM = "You help a visitor of a small museum. Answer in few words and stay polite. "
-SYSTEM = (_SYSTEM * 7)[: 480 - len(f"The pass word is {PASS_WORD}.")] + (
-    f"The pass word is {PASS_WORD}."
-)
-FILLER = "A boat passes slowly under the bridge while the keeper of the lock looks on. "
-CONTEXT_TOKENS = 11_000
-COUNTED = {"max-tokens": (40, 300), "long-reply": (1000, 200)}
-"""Limit of the reply in tokens, and the number to count to."""
 LIMITS = {"copy": 200, "coverage": 200, "ladder": 250, "corners": 100, "order": 64, "context": 64}
 SHORTEST = 32
 THINKING = 2048
 """The least limit for a model that thinks."""
 PIXELS = (448, 448)
-ORDERED = ((448, 448), (448, 336), (336, 448), (336, 336))
-POINTS_QUICK = (1, 3, 6, 8)
-SIZES = dict(zip(("size-a", "size-b", "size-c", "size-d"), scenes.SIZES, strict=False))
-
-
-class Album:
-    """Draws each picture once, and hands it over as a run hands over a stored one."""
-
-    def __init__(self, store: PictureStore, seed: int) -> None:
-        self._store, self._seed = store, seed
-        self._kept: dict[str, tuple[Picture, bytes]] = {}
-        self.digests: dict[str, str] = {}
-        """Of the pixels, by the digest of the picture in a conversation."""
-
-    def stored(self, name: str) -> Picture:
-        """Return a picture that is sent as it is."""
-        return self._drawn(name)[0]
-
-    def as_in_a_run(self, name: str, policy: PicturePolicy, info: AdapterInfo) -> Picture:
-        """Return a picture as the run's protocol shows it, resized by the model's rule."""
-        (shown,) = plan(policy, read_size(self._drawn(name)[1]), rule=info.image_rule)
-        return shown
-
-    def _drawn(self, name: str) -> tuple[Picture, bytes]:
-        if name not in self._kept:
-            data, digest = _packed(name, self._seed)
-            picture = stored_picture(data)
-            self._store.add(picture.digest, data, name)
-            self.digests[picture.digest] = digest
-            self._kept[name] = picture, data
-        return self._kept[name]
-
-
-@lru_cache(maxsize=64)
-def _packed(name: str, seed: int) -> tuple[bytes, str]:
-    """A picture as PNG, and the digest of its pixels."""
-    image, packed = draw(name, seed), io.BytesIO()
-    image.save(packed, "PNG")
-    return packed.getvalue(), scenes.picture_digest(image)
-
-
-def draw(name: str, seed: int) -> Image.Image:
-    """Draw a picture by its name, such as "ladder 1920x1080 large"."""
-    kind, _, rest = name.partition(" ")
-    size, _, own = rest.partition(" ")
-    width, height = map(int, size.split("x"))
-    if kind == "code":
-        return scenes.code(width, height, own, seed)
-    if kind == "noisy":
-        return scenes.noisy(scenes.code(width, height, own, seed), "n", seed)
-    if kind == "marks":
-        return scenes.marks(width, height, mirrored=own == "mirrored")
-    if kind == "ladder":
-        return scenes.ladder(width, height, own, seed)
-    return {"corners": scenes.corners, "grid": scenes.grid}[kind](own, seed)
+ORDERED = ((480, 448), (448, 336), (336, 448), (336, 336))
 
 
 @dataclass(eq=False)
@@ -193,49 +127,20 @@ class Probe:
 
     # What is asked.
 
-    @cached_property
-    def _groups(self) -> dict[str, tuple[str, ...]]:
-        """The calls of each check, the first time that it is asked."""
-        sizes = tuple(SIZES)
-        marks = POINTS_QUICK if self.quick else tuple(range(1, 9))
-        many = 2 if self.quick else 4
-        return {
-            "copy": ("copy", "short-1", "short-2", "short-3"),
-            "template": ("short-1", "short-2", "short-3"),
-            "system text": ("system", "no-system"),
-            "max_tokens": ("max-tokens",),
-            "long reply": ("long-reply",),
-            "context": ("context",),
-            "picture seen": ("base", *sizes),
-            "sizes": ("base", *sizes, "ladder-small", "ladder-large"),
-            "bytes": ("size-a", "noisy"),
-            "picture cache": ("size-a", "noisy"),
-            "usage": ("base", "size-a"),
-            "thinking": ("copy", "short-1", "short-2", "short-3"),
-            "corners": ("corners",),
-            "ladder": ("ladder-small", "ladder-large"),
-            "coverage": ("coverage",),
-            "order": ("order",),
-            "history": ("base", "size-a", "history"),
-            "with system text": ("base", "size-a", "system", "no-system", "with-system"),
-            "points": tuple(f"points-{n}" for n in marks),
-            "repeats": tuple(f"repeats-{n}" for n in range(1, 2 * many + 1)),
-        }
-
     def calls_of(self, check: str) -> tuple[str, ...]:
         """The calls that a check needs, the first time that it is asked."""
-        return self._groups.get(check, ())
+        return groups(self.quick).get(check, ())
 
     @property
     def planned(self) -> tuple[str, ...]:
         """The calls that are made unless something ends the verification early."""
-        calls = (call for check in self.wants for call in self._groups.get(check, ()))
+        calls = (call for check in self.wants for call in groups(self.quick).get(check, ()))
         return tuple(dict.fromkeys(calls))
 
     def again(self, check: str) -> tuple[str, ...]:
         """The further calls of a check that looks bad."""
         if check == "points":
-            first = self._groups["points"]
+            first = groups(self.quick)["points"]
             rest = [f"points-{n}" for n in range(1, 9) if f"points-{n}" not in first]
             return tuple(rest or (f"points-again-{n}" for n in range(1, 9)))
         return {
@@ -347,8 +252,8 @@ class Probe:
             case "history":
                 first, second = (album.stored(f"code 448x448 {own}") for own in ("h1", "h2"))
                 return (
-                    user(first, "Here is a picture with digits."),
-                    Message("assistant", (Text("I have seen it."),)),
+                    user(first, ask["order"]),
+                    Message("assistant", (Text("One moment."),)),
                     user(second, ask["order"]),
                 )
             case "repeats":

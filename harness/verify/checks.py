@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from adapters.contract import AdapterInfo
 from adapters.conversation import system
-from adapters.open_models import open_model
-from adapters.picture_tokens import FAMILIES, Rule, family_of, ruled
+from adapters.picture_tokens import FAMILIES
 from harness.verify import scenes
-from harness.verify.calls import COPY, COUNTED, PASS_WORD, SHORT, SIZES, SYSTEM, Probe
+from harness.verify.calls import Probe
+from harness.verify.declared import Declared
 from harness.verify.replies import (
     Thought,
     judge_bytes,
@@ -37,91 +35,18 @@ from harness.verify.sight import (
     rows_read,
 )
 from harness.verify.sizes import Fit, judge_sizes
-from harness.verify.words import BROKEN, CANNOT_TELL, OK, SUSPICIOUS, Found, Verdict
+from harness.verify.texts import COPY, COUNTED, PASS_WORD, SHORT, SIZES, SYSTEM
+from harness.verify.words import (
+    ANSWERS,
+    BROKEN,
+    CANNOT_TELL,
+    FULL,
+    OK,
+    SUSPICIOUS,
+    Check,
+    Found,
+)
 from parsers.thinking import without_thinking
-
-QUICK = (
-    *("copy", "template", "picture seen", "sizes", "bytes", "picture cache", "usage", "thinking"),
-    *("corners", "ladder", "points", "repeats"),
-)
-FULL = (
-    *("copy", "template", "system text", "max_tokens", "long reply", "context", "thinking"),
-    *("picture seen", "sizes", "refused sizes", "bytes", "picture cache", "usage", "corners"),
-    *("ladder", "coverage", "order", "history", "with system text", "points", "repeats"),
-)
-ASIDE = frozenset({"usage", "refused sizes"})
-"""Checks that no run depends on: shown as facts."""
-PROVEN: tuple[str, ...] = ()
-"""Known-good deployments on which `points` and `ladder` were run, with revision and date."""
-CAPPED = frozenset({"points", "ladder"})
-ANSWERS = frozenset({"ladder", "coverage", "order", "history", "with system text", "points"})
-"""Checks of answers about pictures: not judged where no codes are read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What a check found. `rule` is the word of its rule, `verdict` the one that counts."""
-
-    name: str
-    rule: Verdict
-    detail: Any = ""
-    calls: tuple[str, ...] = ()
-
-    @property
-    def verdict(self) -> Verdict:
-        capped = self.name in CAPPED and self.rule == BROKEN and len(PROVEN) < 3
-        return SUSPICIOUS if capped else self.rule
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """What a run would assume of the model.
-
-    family: by its name; None if that is unknown.
-    own: the adapter's own rule for pictures, where it is the model's.
-    limit: the limit in pixels that applies to the server.
-    told: what requests say of thoughts.
-    """
-
-    family: str | None
-    coordinates: str | None
-    own: Rule | None = None
-    limit: int | None = None
-    thinks: str = "never"
-    told: Literal["off", "budget"] | None = None
-    template: tuple[int, ...] | None = None
-    """Prompt tokens of the short texts by the checkpoint's own template; None if unknown."""
-
-    @classmethod
-    def of(
-        cls, info: AdapterInfo, coordinates: str | None, effort: str | None, budget: int | None
-    ) -> Declared:
-        """Return what an adapter declares, how numbers are read, and what is asked of thoughts."""
-        named = str(info.settings.get("family") or info.model)
-        known, limit = open_model(named), info.settings.get("max_pixels")
-        family = family_of(named)
-        if known is not None and known.pixels is not None:
-            family = family or {28: "qwen2.5-vl", 32: "qwen3-vl"}.get(known.pixels.factor)
-            limit = limit if isinstance(limit, int) else known.pixels.most
-        hosted = info.weights_known and info.image_rule is not None
-        happens = info.thinking.happens(effort, budget)
-        return cls(
-            named if hosted and family is None else family,
-            coordinates,
-            own=ruled(info.image_rule) if hosted and info.image_rule else None,
-            limit=limit if isinstance(limit, int) and not hosted else None,
-            thinks="always" if happens else "never",
-            told="off" if _told_off(info, effort, budget) else "budget" if budget else None,
-        )
-
-
-def _told_off(info: AdapterInfo, effort: str | None, budget: int | None) -> bool:
-    extra = info.settings.get("extra_body")
-    body = extra if isinstance(extra, Mapping) else {}
-    template = body.get("chat_template_kwargs")
-    inner = template if isinstance(template, Mapping) else {}
-    switched = (body.get("enable_thinking"), inner.get("enable_thinking"), inner.get("thinking"))
-    return effort == "none" or budget == 0 or False in switched
 
 
 class Judge:
@@ -439,14 +364,3 @@ class Judge:
             return str(detail[0]) if isinstance(detail[1], bool) else "absolute"
         pointed = found.verdict in (OK, SUSPICIOUS)
         return (self.declared.coordinates or "per-mille") if pointed else None
-
-
-def overall(checks: Sequence[Check], *, strict: bool) -> tuple[Verdict, int]:
-    """Return the verdict of a deployment and the exit code."""
-    words = {check.name: check.verdict for check in checks if check.name not in ASIDE}
-    if BROKEN in words.values():
-        return BROKEN, 4
-    if SUSPICIOUS in words.values():
-        return SUSPICIOUS, 4 if strict else 0
-    needed = [words.get(name, CANNOT_TELL) for name in ("picture seen", "sizes", "points")]
-    return (CANNOT_TELL if set(needed) == {CANNOT_TELL} else OK), 0

@@ -21,7 +21,7 @@ _FEW = {"attempts": 3, "patience_s": 60.0}
 
 
 def _names(context: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    from harness.verify.checks import FULL
+    from harness.verify.words import FULL
 
     names = tuple(name.strip() for name in (value or "").split(",") if name.strip())
     for name in names:
@@ -76,12 +76,12 @@ def verify(
 
     from harness.policies import is_policy
     from harness.runs.files import replace_file
-    from harness.verify.checks import FULL, QUICK, overall
     from harness.verify.facts import facts_of
     from harness.verify.probing import prepared, tokens_by_template
     from harness.verify.probing import verify as carry_out
     from harness.verify.record import FOLDER, file_name, record_of, written
     from harness.verify.report import lines
+    from harness.verify.words import FULL, QUICK, overall
 
     settings = read_options(model=model)
     settings = read_options(

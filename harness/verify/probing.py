@@ -16,8 +16,11 @@ from harness.planning.model import Model, generation, open_model
 from harness.protocols.registry import open_protocol
 from harness.session.run import engine_policy
 from harness.settings import Settings
-from harness.verify.calls import SHORT, Album, Probe
-from harness.verify.checks import Declared, Judge
+from harness.verify.album import Album
+from harness.verify.calls import Probe
+from harness.verify.checks import Judge
+from harness.verify.declared import Declared
+from harness.verify.texts import SHORT
 from harness.views import PlaceView
 
 

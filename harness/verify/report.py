@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.printing import printable
-from harness.verify.checks import ASIDE, Check, Declared, Judge
-from harness.verify.words import BROKEN, CANNOT_TELL, OK, SUSPICIOUS
+from harness.verify.checks import Judge
+from harness.verify.declared import Declared
+from harness.verify.words import ASIDE, BROKEN, CANNOT_TELL, OK, SUSPICIOUS, Check
 
 WIDTH = 80
 _WORDS = {BROKEN: "BROKEN", SUSPICIOUS: "suspect", CANNOT_TELL: "unclear", OK: "ok"}

@@ -8,10 +8,9 @@ import pytest
 
 from adapters.picture_tokens import FAMILIES
 from harness.verify import replies, sight
-from harness.verify.checks import Check, overall
 from harness.verify.record import digest
 from harness.verify.sizes import judge_sizes
-from harness.verify.words import BROKEN, CANNOT_TELL, OK, SUSPICIOUS, Found, Verdict
+from harness.verify.words import BROKEN, CANNOT_TELL, OK, SUSPICIOUS, Check, Found, Verdict, overall
 from tests.harness.verify.test_scenes import _cases
 from tests.servers.families import FAMILIES as SERVED
 
