@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from adapters.conversation import system
 from adapters.picture_tokens import FAMILIES
@@ -45,6 +46,7 @@ from harness.verify.words import (
     SUSPICIOUS,
     Check,
     Found,
+    Verdict,
 )
 from parsers.thinking import without_thinking
 
@@ -350,17 +352,13 @@ class Judge:
         declared = self.declared.coordinates
         found = judge_points(items, declared or "per-mille")
         if declared is None and found.verdict in (OK, BROKEN):
-            return Found(CANNOT_TELL, f"undeclared; the numbers fit {self.unit(found)}")
+            unit = self.unit_of(found.verdict, found.detail)
+            return Found(CANNOT_TELL, f"undeclared; the numbers fit {unit}")
         return found
 
-    def unit_of(self, check: Check) -> str | None:
-        """The unit of the numbers that a check of points shows."""
-        return self.unit(Found(check.rule, check.detail))
-
-    def unit(self, found: Found) -> str | None:
+    def unit_of(self, rule: Verdict, detail: Any) -> str | None:
         """The unit of the numbers that `points` shows; None if it shows none."""
-        detail = found.detail
-        if found.verdict == BROKEN and isinstance(detail, list):
+        if rule == BROKEN and isinstance(detail, list):
             return str(detail[0]) if isinstance(detail[1], bool) else "absolute"
-        pointed = found.verdict in (OK, SUSPICIOUS)
+        pointed = rule in (OK, SUSPICIOUS)
         return (self.declared.coordinates or "per-mille") if pointed else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adapters.contract import Fatal
+from adapters.contract import Fatal, Request
 from harness.engine import Engine, Job, Outcome, Stopped, on_interrupt
 from harness.engine.observer import Observer
 from harness.errors import UserError
@@ -90,6 +90,8 @@ async def verify(
             policy=engine_policy(settings),
             observer=_Notices(say),
         )
+        if model.spends:
+            say(_estimate(probe, model))
         ended: list[Outcome] = []
         failed, interrupted = "", False
 
@@ -112,6 +114,22 @@ async def verify(
         store.close()
         if not model.is_borrowed:
             await model.adapter.close()
+
+
+def _estimate(probe: Probe, model: Model) -> str:
+    """Say how many calls are made at most, and what they cost at most."""
+    again = [
+        name for check in probe.REPEATED if check in probe.wants for name in probe.again(check)
+    ]
+    asks = [probe.ask(name) for name in (*probe.planned, *again)]
+    line = f"cost:     at most {len(asks)} calls to {model.info.name}"
+    if (pricing := model.pricing()) is None:
+        return f"{line}, whose price is not known"
+    made = [
+        Request(ask.conversation, ask.generation(probe.generation, 0), "verify", ask.place)
+        for ask in asks
+    ]
+    return f"{line}, ${sum(map(pricing.upper_cost, made)):,.2f}"
 
 
 def tokens_by_template(checkpoint: str) -> tuple[int, ...]:

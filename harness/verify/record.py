@@ -69,7 +69,7 @@ def record_of(
         "digest": digest(texts, pictures),
         "counts": {"texts": texts, "pictures": pictures},
         "measured": {
-            "numbers": judge.unit_of(points) if points else None,
+            "numbers": judge.unit_of(points.rule, points.detail) if points else None,
             "limit": [fit.kind, fit.least, fit.most] if fit and fit.kind != "published" else None,
             "ladder": list(judge.interval) if judge.interval else None,
             "reading_px": judge.reading_px,
