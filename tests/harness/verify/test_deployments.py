@@ -13,7 +13,8 @@ from harness.settings import read_settings
 from harness.verify.probing import Verified, prepared, verify
 from harness.verify.texts import SHORT
 from harness.verify.words import FULL, QUICK, Check
-from tests.harness.commands.tool import call, isolate, keep_processes
+from tests.harness.commands.tool import call, isolate
+from tests.pictures import keep_processes
 from tests.servers import Answer, Ask, WireServer, drop, error
 from tests.servers.deployments import Deployment, tokens
 
@@ -26,7 +27,13 @@ NAMES = {
 TEMPLATE = tuple(len(tokens(text)) + 7 for text in SHORT)
 
 
-def verified(fake: Any, family: str = "qwen3-vl", quick: bool = False, **more: Any) -> Verified:
+def verified(
+    fake: Any,
+    family: str = "qwen3-vl",
+    quick: bool = False,
+    heard: list[str] | None = None,
+    **more: Any,
+) -> Verified:
     seed = more.pop("seed", 1)
     respond = fake if callable(fake) else Deployment(fake, "[{x}, {y}]")
     numbers = "absolute" if family == "qwen2.5-vl" else "per-mille"
@@ -40,7 +47,8 @@ def verified(fake: Any, family: str = "qwen3-vl", quick: bool = False, **more: A
         }
         settings = read_settings(given)
         model, opens = prepared(settings, QUICK if quick else FULL, quick=quick, seed=seed)
-        return asyncio.run(verify(settings, model.loaded(), opens, lambda line: None, TEMPLATE))
+        say = (heard if heard is not None else []).append
+        return asyncio.run(verify(settings, model.loaded(), opens, say, TEMPLATE))
 
 
 @pytest.fixture(autouse=True)
@@ -221,3 +229,17 @@ def test_bad_input_is_one_line(words: list[str], said: str) -> None:
     done = call("verify", *words)
     assert done.code == 2
     assert said in done.complaint
+
+
+def test_a_cost_limit_stops_between_calls_and_what_may_be_spent_is_said_before(
+    tmp_path: Path,
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(f'["openai:{NAMES["qwen3-vl"]}"]\ninput = 3.0\noutput = 15.0\n', "utf-8")
+    heard = list[str]()
+    done = verified({}, quick=True, prices=str(prices), max_cost=0.02, concurrency=1, heard=heard)
+    assert done.failed.startswith("cost limit reached")
+    assert 4 <= len(done.probe.records) < 21
+    assert 0 < done.spent <= 0.02
+    assert heard[0].startswith("cost:     at most ")
+    assert "$" in heard[0]
