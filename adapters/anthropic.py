@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -187,7 +186,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
             open_telemetry=False,
         )
 
-    def deferring(self, folder: Path) -> Any:
+    def deferring(self) -> Any:
         """Return the way to send requests in batches."""
         return load("adapters.batches.anthropic:AnthropicBatches")(self, self.client)
 

@@ -82,15 +82,9 @@ class ApiAdapter(ApiClient[AdapterInfo]):
 
         Raises `Fault` and `Fatal`.
         """
-
-        async def compose() -> tuple[Json, Json]:
-            return await self._wanted(request, pictures)
-
-        def end(finish: Finish, failure: Failure, sent: Json) -> Reply:
-            return self.ended(finish, failure, sent)
-
+        compose = partial(self._wanted, request, pictures)
         try:
-            return await self._exchange(compose, partial(self.read, request), end)
+            return await self._exchange(compose, partial(self.read, request), self.ended)
         except Fault as fault:
             if request.tier != "flex" or not _says_unavailable(fault):
                 raise

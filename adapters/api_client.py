@@ -244,7 +244,10 @@ class ApiClient(ABC, Generic[Info]):
         Raises `Fault` for what is neither.
         """
         try:
-            if _is_stream(response.content, response.headers.get("content-type", "")):
+            # A stream of events, whether it was asked for or not.
+            kind = response.headers.get("content-type", "")
+            begins = response.content[:256].removeprefix(b"\xef\xbb\xbf").lstrip()
+            if kind.startswith("text/event-stream") or begins.startswith(_BEGINS):
                 from adapters.event_streams import events
 
                 plain = self._joined(events(response.content))
@@ -270,12 +273,6 @@ class ApiClient(ABC, Generic[Info]):
         beginning = response.content[:4096].decode(errors="replace")
         reason = self.clean(f"{error}; it begins {beginning!r}")
         return Fault("malformed", f"{self.speaker}: reply cannot be read ({reason})")
-
-
-def _is_stream(content: bytes, media_type: str) -> bool:
-    """Return whether an answer is a stream of events."""
-    begins = content[:256].removeprefix(b"\xef\xbb\xbf").lstrip()
-    return media_type.startswith("text/event-stream") or begins.startswith(_BEGINS)
 
 
 def _given_up(error: BaseException | None) -> Failure | None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-from adapters.contract import Adapter, Described, UnknownOption
+from adapters.contract import Adapter, UnknownOption, UnloadedModel
 from adapters.embedding import Embedder
 from adapters.options import read_options
 from adapters.registry import Registry, UnknownName
@@ -28,7 +28,7 @@ class Describing(Protocol):
 
     def __call__(self, model: str, **options: object) -> Adapter: ...
 
-    def describe(self, model: str, *, loads: bool = False, **options: object) -> Described: ...
+    def describe(self, model: str, *, loads: bool = False, **options: object) -> UnloadedModel: ...
 
 
 CARRYING = {"timeout_s", "concurrency"}
@@ -51,11 +51,6 @@ ADAPTERS.add(
     "adapters.google:google",
     "Google's Gemini (google:gemini-3.8-flash)",
     plain=("gemini-",),
-)
-ADAPTERS.add(
-    "file",
-    "adapters.vllm.file:file",
-    "any model, in files for `vllm run-batch`, with --tier batch (file:Qwen/Qwen3-VL-8B-Instruct)",
 )
 ADAPTERS.add(
     "scripted",
@@ -124,11 +119,11 @@ class AdapterSpec:
         return self.provider in LOCAL
 
 
+@dataclass(frozen=True)
 class Catalog(Generic[T]):
     """The models of one kind: how a name becomes one."""
 
-    def __init__(self, registry: Registry[T]) -> None:
-        self.registry = registry
+    registry: Registry[T]
 
     def names(self) -> dict[str, str]:
         """Return every name with one line about it. Imports no SDK."""
@@ -155,15 +150,20 @@ class Catalog(Generic[T]):
         reply, reach only the providers that take them. Raises `UnknownName` for an unknown name,
         and `Fatal` for any other option that the provider does not take, a missing key or package.
         """
-        spec = self.resolve(name, base_url=_text(options.get("base_url")))
-        return self.registry.make(spec.provider, spec.model, **self.accepted(spec, options))
+        return self.made(self.resolve(name, base_url=_text(options.get("base_url"))), options)
 
     def keyless(self, name: str, **options: object) -> T:
         """Return the same for what it declares; no key is needed. Raises as `make`."""
         spec = self.resolve(name, base_url=_text(options.get("base_url")))
-        if "api_key" in self.registry.parameters(spec.provider) and not options.get("api_key"):
-            options["api_key"] = "not-needed-to-describe"
-        return self.make(name, **options)
+        return self.made(spec, options, asks=False)
+
+    def made(self, spec: AdapterSpec, options: Mapping[str, object], *, asks: bool = True) -> T:
+        """Return the model of a name taken apart, as `make` does, or if it is not asked, as
+        `keyless` does."""
+        accepted = self.accepted(spec, options)
+        if not asks and "api_key" in self.registry.parameters(spec.provider):
+            accepted["api_key"] = accepted.get("api_key") or "not-needed-to-describe"
+        return self.registry.make(spec.provider, spec.model, **accepted)
 
     def options_of(self, name: str, *, base_url: str | None = None) -> tuple[str, ...]:
         """Return the options that a model takes, by name. Raises `UnknownName`."""
@@ -205,20 +205,25 @@ names, resolve, make = MODELS.names, MODELS.resolve, MODELS.make
 options_of = MODELS.options_of
 
 
-def describe(name: str, *, loads: bool = False, **options: object) -> Described:
+def describe(name: str, *, loads: bool = False, **options: object) -> UnloadedModel:
+    """Return a model's declaration and its loader, by its name; see `described`."""
+    spec = resolve(name, base_url=_text(options.get("base_url")))
+    return described(spec, options, loads=loads)
+
+
+def described(
+    spec: AdapterSpec, options: Mapping[str, object], *, loads: bool = False
+) -> UnloadedModel:
     """Return a model's declaration and its loader. Raises as `make`.
 
     No key is needed and no weights are loaded. If the model is to be loaded next (`loads`),
     whatever would prevent that (a missing key, too little memory) is an error now.
     """
-    spec = resolve(name, base_url=_text(options.get("base_url")))
     factory = ADAPTERS.get(spec.provider)
     if isinstance(factory, Describing):
         return factory.describe(spec.model, loads=loads, **MODELS.accepted(spec, options))
-    if loads:
-        adapter = make(name, **options)
-        return Described(adapter.info, lambda: adapter)
-    return Described(MODELS.keyless(name, **options).info, lambda: make(name, **options))
+    adapter = MODELS.made(spec, options, asks=loads)
+    return UnloadedModel(adapter.info, lambda: adapter if loads else MODELS.made(spec, options))
 
 
 def _text(value: object) -> str | None:

@@ -21,7 +21,7 @@ CHAT_COUNTS = "prompt", "completion"
 """Words of chat completions for the tokens of a call, in `usage`."""
 
 
-class Message(msgspec.Struct):
+class ChatMessage(msgspec.Struct):
     """A reply: a text, or a list of parts."""
 
     content: object = None
@@ -35,12 +35,12 @@ class Message(msgspec.Struct):
 class _Choice(msgspec.Struct):
     """A reply with the reason for its end."""
 
-    message: Message
+    message: ChatMessage
     finish_reason: str | None = None
     error: object = None
 
 
-class Answer(msgspec.Struct):
+class ChatCompletion(msgspec.Struct):
     """The fields of a chat completion that are read."""
 
     choices: list[_Choice]
@@ -51,7 +51,7 @@ class Answer(msgspec.Struct):
     error: object = None
 
 
-def said(message: Message) -> tuple[str, str, str]:
+def said(message: ChatMessage) -> tuple[str, str, str]:
     """Return the text of a reply, the thoughts before it, and the refusal in its place.
 
     Raises ValueError for content that has no text.

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from adapters import chat_answers
 from adapters.api import ApiAdapter, picture_text, said_before, served_on
 from adapters.api_client import Json
-from adapters.chat_answers import Answer
+from adapters.chat_answers import ChatCompletion
 from adapters.checks import named
 from adapters.contract import (
     AdapterInfo,
@@ -24,7 +23,7 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Finish, Message, Reply, Text, Tier
+from adapters.conversation import Finish, Message, Prefixes, Reply, Text, Tier
 from adapters.endpoints import Endpoint
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
 from adapters.registry import load
@@ -53,13 +52,17 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         "max_tokens": "max_completion_tokens",
         "max_completion_tokens": "max_tokens",
     }
-    answers: ClassVar[type] = Answer
+    answers: ClassVar[type] = ChatCompletion
     streaming: ClassVar[Mapping[str, object]] = {
         "stream": True,
         "stream_options": {"include_usage": True},
     }
     limit: ClassVar[str] = "max_tokens"
     """The parameter for the most tokens of a reply."""
+    zero: bool = True
+    """Whether temperature 0 is sent if the user asks for none; in any case without any effort."""
+    prefixes: Prefixes | None = None
+    """What a provider keeps that wants its prompt cache marked."""
     path = "/chat/completions"
     tier_words: ClassVar[Mapping[Tier, str]] = {
         "default": "default",
@@ -81,21 +84,19 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         super().__init__(info, endpoint, timeout_s=timeout_s, options=self._extra, ends=ends)
         self._detail = detail
 
-    def deferring(self, folder: Path) -> Any:
+    def deferring(self) -> Any:
         """Return the way to send requests in batches."""
         return load("adapters.batches.openai:OpenAIBatches")(self, self.client)
 
     def _marks(self, request: Request) -> set[int]:
         """Return the indexes of the messages at whose end the provider's prompt cache is to be
         written."""
-        return set()
-
-    def _greedy(self, generation: Generation) -> bool:
-        """Return whether temperature 0 is sent if the user asks for none."""
-        return True
+        if self.prefixes is None or "prompt_cache_options" in self._refused:
+            return set()
+        return self.prefixes.marks(request.conversation, request.continues)
 
     def _temperature(self, generation: Generation) -> object:
-        usual = 0.0 if self._greedy(generation) else None
+        usual = 0.0 if self.zero or generation.effort == "none" else None
         asked = usual if generation.temperature is None else generation.temperature
         return self._extra.get("temperature", asked)
 
@@ -149,7 +150,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
 
         return chat_answer(stream)
 
-    def _read(self, answer: Answer, headers: Mapping[str, str]) -> Reply:
+    def _read(self, answer: ChatCompletion, headers: Mapping[str, str]) -> Reply:
         if not answer.choices:
             raise ValueError("no choices")
         choice = answer.choices[0]

@@ -9,6 +9,7 @@ too long) is not an exception but a reply with that finish reason.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,7 +43,7 @@ class Fault(Exception):
         status: int | None = None,
     ) -> None:
         if kind not in get_args(FaultKind):
-            raise ValueError(f"{kind!r} is no kind of fault: {', '.join(get_args(FaultKind))}")
+            raise ValueError(f"{kind!r} is not a fault; choose {', '.join(get_args(FaultKind))}")
         super().__init__(message)
         self.kind: FaultKind = kind
         is_wait = retry_after_s is not None and 0 <= retry_after_s < math.inf
@@ -281,7 +282,7 @@ class Adapter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class AskingSession:
     """The session that asks a model. Its functions are called in the running event loop."""
 
     folder: Path
@@ -292,18 +293,20 @@ class Session:
     """Ends the session, for this reason, once calls in flight have ended."""
 
 
-class Participant:
-    """A model that takes part in the session that asks it. Every method does nothing."""
+class Participant(ABC):
+    """A model that takes part in the session that asks it."""
 
-    async def open(self, session: Session) -> None:
+    @abstractmethod
+    async def open(self, session: AskingSession) -> None:
         """Get ready for the first call, or return early after `interrupt`. Raises `Fatal`."""
 
+    @abstractmethod
     def interrupt(self, reason: str) -> None:
         """Make calls that wait in the adapter raise `Fault`: nothing more is to be sent."""
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class UnloadedModel:
     """A model that is described but not loaded yet."""
 
     info: AdapterInfo
@@ -313,7 +316,7 @@ class Described:
 
 
 @runtime_checkable
-class Listing(Protocol):
+class ModelLister(Protocol):
     """A model behind a server that may say which one it serves."""
 
     async def listed(self) -> Mapping[str, str]:

@@ -188,7 +188,7 @@ def load(target: str) -> Any:
         loaded: Any = import_module(module)
     except ModuleNotFoundError as error:
         if error.name and f"{module}.".startswith(f"{error.name}."):
-            raise NotInstalled(f"leaf {error.name} is not installed") from error
+            raise NotInstalled(f"module {error.name} is not installed") from error
         raise
     for part in attribute.split("."):
         loaded = getattr(loaded, part)

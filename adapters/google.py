@@ -14,7 +14,6 @@ from binascii import b2a_base64
 from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adapters import prices
@@ -25,7 +24,7 @@ from adapters.conversation import Message, Reply, Text, Tier
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.event_streams import gemini_answer
 from adapters.faults import Failure
-from adapters.google_answers import Answer, reply_of
+from adapters.google_answers import GenerateContentResponse, reply_of
 from adapters.google_models import facts_of
 from adapters.listing import LIMIT_S, said_of
 from adapters.registry import load
@@ -98,7 +97,7 @@ class GoogleAdapter(ApiAdapter):
         "thinking_level": ("thinkingLevel", "thinking level", "thinking"),
         "thinking_budget": ("thinkingBudget", "thinking budget", "thinking"),
     }
-    answers = Answer
+    answers = GenerateContentResponse
     streaming: ClassVar[Mapping[str, object]] = {"stream": True}
     strict = True
     tier_field = "serviceTier"
@@ -161,7 +160,7 @@ class GoogleAdapter(ApiAdapter):
             ),
         )
 
-    def deferring(self, folder: Path) -> Any:
+    def deferring(self) -> Any:
         """Return the way to send requests in batches."""
         made = load("adapters.batches.google:GoogleBatches")
         return made(self, self._endpoint, lambda: self.client)
@@ -300,7 +299,7 @@ class GoogleAdapter(ApiAdapter):
             return Failure(f"no connection ({error})", kind="connection")
         return None
 
-    def _read(self, answer: Answer, headers: Mapping[str, str]) -> Reply:
+    def _read(self, answer: GenerateContentResponse, headers: Mapping[str, str]) -> Reply:
         reply = reply_of(answer, headers, self._finish)
         return replace(reply, usage=self._counted(answer.usage_metadata, reply.usage, reply.text))
 

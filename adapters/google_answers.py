@@ -38,7 +38,7 @@ class _Feedback(msgspec.Struct, rename="camel"):
     block_reason: str | None = None
 
 
-class Answer(msgspec.Struct, rename="camel"):
+class GenerateContentResponse(msgspec.Struct, rename="camel"):
     """The fields of generateContent's answer that are read."""
 
     candidates: list[_Candidate] | None = None
@@ -50,7 +50,9 @@ class Answer(msgspec.Struct, rename="camel"):
 
 
 def reply_of(
-    answer: Answer, headers: Mapping[str, str], finish: Callable[[str | None, str, object], Finish]
+    answer: GenerateContentResponse,
+    headers: Mapping[str, str],
+    finish: Callable[[str | None, str, object], Finish],
 ) -> Reply:
     """Read a reply; `finish` returns why it ended, given the word for it, the text and any error.
 

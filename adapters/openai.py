@@ -16,7 +16,7 @@ from adapters import prices, responses
 from adapters.api import hosted
 from adapters.api_client import Json
 from adapters.chat_completions import ChatAdapter, ServedModel, on_record, served
-from adapters.contract import Adapter, AdapterInfo, Fatal, Generation, ImageRule, Request
+from adapters.contract import Adapter, AdapterInfo, Fatal, ImageRule, Request
 from adapters.conversation import Prefixes, Reply
 from adapters.endpoints import (
     Endpoint,
@@ -276,27 +276,20 @@ class OpenAIAdapter(ChatAdapter):
         super().__init__(
             info, endpoint, timeout_s=timeout_s, detail=detail, extra_body=extra_body, ends=ends
         )
-        self._facts = facts
-        self._prefixes = Prefixes(CACHE_LIFE_S)
-
-    def _marks(self, request: Request) -> set[int]:
-        marking = self._facts.marked_cache and "prompt_cache_options" not in self._refused
-        return self._prefixes.marks(request.conversation, request.continues) if marking else set()
-
-    def _greedy(self, generation: Generation) -> bool:
-        return self._facts.greedy or generation.effort == "none"
+        self.zero = facts.greedy
+        self.prefixes = Prefixes(CACHE_LIFE_S) if facts.marked_cache else None
 
     def _additions(self, request: Request) -> Json:
         # One key per step: above some fifteen requests a minute a key is spread over machines.
         added: Json = {"prompt_cache_key": request.unit_id[:64]}
-        if self._facts.marked_cache:
+        if self.prefixes is not None:
             # Otherwise every request writes its prompt to the cache, at 1.25 times the price.
             added["prompt_cache_options"] = {"mode": "explicit"}
         return added
 
     def _done(self, request: Request, reply: Reply) -> None:
-        if request.continues and "prompt_cache_options" in reply.sent:
-            self._prefixes.wrote(request.conversation)
+        if self.prefixes and request.continues and "prompt_cache_options" in reply.sent:
+            self.prefixes.wrote(request.conversation)
 
 
 class OpenAIResponses(responses.ResponsesWire, OpenAIAdapter):

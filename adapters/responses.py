@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -39,7 +38,7 @@ _ECHO_REFUSED = re.compile(
 )
 
 
-class Answer(msgspec.Struct):
+class ModelResponse(msgspec.Struct):
     """The fields of a response that are read."""
 
     output: list[dict[str, Any]]
@@ -69,12 +68,12 @@ class ResponsesWire(ChatAdapter):
         "prompt_cache_options": ("prompt_cache_options.mode", "prompt_cache_breakpoint"),
     }
     instead: ClassVar[Mapping[str, str]] = {}
-    answers: ClassVar[type] = Answer
+    answers: ClassVar[type] = ModelResponse
     streaming: ClassVar[Mapping[str, object]] = {"stream": True}
     limit = "max_output_tokens"
     path = "/responses"
 
-    def deferring(self, folder: Path) -> Any:
+    def deferring(self) -> Any:
         raise Fatal(
             f"{self._info.name} is not asked in batches over the Responses wire: leave out "
             "--tier batch or --adapter-option wire=responses"
@@ -230,14 +229,14 @@ def _said(output: list[Json]) -> tuple[str, str, str]:
             content = item.get("content")
         else:
             continue
-        text, thought, refusal = chat_answers.said(chat_answers.Message(content))
+        text, thought, refusal = chat_answers.said(chat_answers.ChatMessage(content))
         texts.append(text)
         thoughts.append(thought)
         refusals.append(refusal)
     return "\n".join(filter(None, texts)), "\n\n".join(filter(None, thoughts)), "".join(refusals)
 
 
-def _end(answer: Answer) -> str | None:
+def _end(answer: ModelResponse) -> str | None:
     """Return the word for the end of a reply."""
     details = answer.incomplete_details
     reason = details.get("reason") if isinstance(details, dict) else None

@@ -96,7 +96,7 @@ class _Script:
         return self._default
 
 
-class Scripted:
+class ScriptedModel:
     """The adapter around a script or a function. `asked` keeps every request, in order."""
 
     def __init__(self, answer: AnswerFunction, info: AdapterInfo, *, look: bool = False) -> None:
@@ -188,7 +188,7 @@ def scripted(
         greedy=lambda generation: False,
         settings=settings,
     )
-    return Scripted(function, info, look=look)
+    return ScriptedModel(function, info, look=look)
 
 
 def _load(model: str) -> tuple[list[Line] | None, AnswerFunction | None]:

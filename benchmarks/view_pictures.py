@@ -25,9 +25,9 @@ from benchmarks.whole_run import run_rate, written
 from harness.planning.plan import plan_run
 from harness.runs import open_run
 from harness.settings import Settings
-from reports.view.parts import UnitPage
+from reports.view.parts import UnitPart
 from reports.view.pictures import wanted_of, write_files
-from reports.view.write import Page
+from reports.view.write import RunsPage
 
 LEAST_SHARE = 0.75
 WHOLE = 6_418
@@ -35,7 +35,7 @@ WHOLE = 6_418
 
 def seconds_of_page(run: Path, out: Path, *, pictures: bool) -> float:
     start = time.perf_counter()
-    Page([run], out, pictures=pictures).write()
+    RunsPage([run], out, pictures=pictures).write()
     return time.perf_counter() - start
 
 
@@ -46,7 +46,7 @@ def seconds_alone(run: Path, data: Path, folder: Path) -> float:
     sources = {row["action_uid"]: row["screenshot"]["bytes"] for row in table}
     records = open_run(run).records()
     jobs = [
-        (sources[record.detail.action_uid], wanted_of(record, UnitPage())) for record in records
+        (sources[record.detail.action_uid], wanted_of(record, UnitPart())) for record in records
     ]
     start = time.perf_counter()
     with ThreadPoolExecutor(os.cpu_count()) as pool:

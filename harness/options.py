@@ -11,9 +11,6 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from adapters.options import Count
-
-AtLeastOne = Count
 AtLeastZero = Annotated[int, Meta(ge=0)]
 
 

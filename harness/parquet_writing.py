@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,22 +33,14 @@ def parquet_writer(
     *,
     compression: str | Mapping[str, str] = "zstd",
     overwrite: bool = False,
-    values_per_check: int = _VALUES_PER_CHECK,
 ) -> Iterator[pq.ParquetWriter]:
     """Open a writer to a temporary file next to `path`, which replaces `path` on success.
 
-    `values_per_check`, the number of values between checks of the page size, must be small for
-    columns of large values.
-
-    Raises:
-        DataError: `path` exists already or cannot be written to.
+    Raises `DataError` as `check_new`, and if `path` cannot be written to.
     """
     import pyarrow.parquet as pq
 
-    if path.is_dir():
-        raise DataError(f"{path} is a folder; name a file")
-    if path.exists() and not overwrite:
-        raise DataError(f"{path} exists; name another file, or remove it")
+    check_new(path, overwrite=overwrite)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
@@ -58,10 +50,15 @@ def parquet_writer(
     partial = Path(name)
     try:
         with pq.ParquetWriter(
-            located(partial), schema, compression=compression, write_batch_size=values_per_check
+            located(partial), schema, compression=compression, write_batch_size=_VALUES_PER_CHECK
         ) as writer:
             yield writer
-        _move_into_place(partial, path)
+        mask = os.umask(0)
+        os.umask(mask)
+        partial.chmod(0o666 & ~mask)  # As any newly created file.
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        partial.replace(path)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DataError(f"no space left to write {path}") from error
@@ -70,86 +67,66 @@ def parquet_writer(
         partial.unlink(missing_ok=True)
 
 
-def _move_into_place(partial: Path, path: Path) -> None:
-    """Move the finished file to `path`, with the permissions of any newly created file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    partial.chmod(0o666 & ~mask)
-    with partial.open("rb") as file:
-        os.fsync(file.fileno())
-    partial.replace(path)
+def check_new(path: Path, *, overwrite: bool = False) -> None:
+    """Raise `DataError` for a folder, and for a file that exists and is not to be replaced."""
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name a file")
+    if path.exists() and not overwrite:
+        raise DataError(f"{path} exists; name another file, or remove it")
 
 
-@dataclass(frozen=True, slots=True)
-class Repacked:
-    """A rewritten file: its number of rows, and its row groups and bytes before and after."""
-
-    source: Path
-    target: Path
-    rows: int
-    groups: tuple[int, int]
-    size: tuple[int, int]
-
-    def __str__(self) -> str:
-        before, after = (f"{size / 1e6:,.0f} MB" for size in self.size)
-        return (
-            f"{self.source} -> {self.target}: {self.rows} rows, "
-            f"{self.groups[0]} row groups of {before} -> {self.groups[1]} of {after}"
-        )
-
-
-def repack(
-    data: Path,
-    target: Path,
+def write_rows(
+    path: Path,
+    rows: Iterable[Mapping[str, object]],
+    schema: pa.Schema,
     *,
     rows_per_group: int = ROWS_PER_GROUP,
-    on_progress: Callable[[Repacked], None] = lambda _: None,
-) -> list[Repacked]:
+    overwrite: bool = False,
+) -> int:
+    """Write rows, which are consumed a row group at a time, and return their number.
+
+    `path` appears only once everything is written. Raises as `parquet_writer`.
+    """
+    import pyarrow as pa
+
+    left, count = iter(rows), 0
+    with parquet_writer(path, schema, overwrite=overwrite) as writer:
+        while some := list(islice(left, rows_per_group)):
+            writer.write_table(pa.Table.from_pylist(some, schema), rows_per_group)
+            count += len(some)
+    return count
+
+
+def repack(data: Path, target: Path) -> Iterator[str]:
     """Rewrite a parquet file, or all in a folder, with the same rows, columns and metadata.
 
-    Args:
-        data: a file or a folder.
-        target: a folder, created if necessary; files keep their names and subfolders.
-        rows_per_group: rows per row group; the last group of a file may have fewer.
-        on_progress: called after each file.
-
-    Raises:
-        DataError: a file cannot be read, or exists in the target already.
+    Files keep their names and subfolders in `target`, a folder that is created if necessary.
+    Yields a line about each file. Raises `DataError` if a file cannot be read, or exists in the
+    target already.
     """
-    if rows_per_group < 1:
-        raise DataError(f"a row group cannot have {rows_per_group} rows")
     if target.exists() and not target.is_dir():
         raise DataError(f"{target} is a file; name a folder")
-    done = []
     for file in local_files(data):
-        repacked = _repack_file(file.path, target / file.name, rows_per_group)
-        on_progress(repacked)
-        done.append(repacked)
-    return done
+        yield _repack_file(file.path, target / file.name)
 
 
-def _repack_file(source: Path, target: Path, rows_per_group: int) -> Repacked:
+def _repack_file(source: Path, target: Path) -> str:
     import pyarrow as pa
 
     with opened(source) as file:
-        schema, groups = file.schema_arrow, file.metadata.num_row_groups
-        compression = _compression(file.metadata)
-        rows = written = 0
-        pending: list[pa.RecordBatch] = []
-        with parquet_writer(target, schema, compression=compression) as writer:
+        schema, before, groups = file.schema_arrow, file.metadata, 0
+        with parquet_writer(target, schema, compression=_compression(before)) as writer:
             # Reading one row at a time keeps memory low; the rows of a group are collected because
             # the writer starts a new group with every call.
-            for batch in file.iter_batches(batch_size=1, use_threads=False):
-                pending.append(batch)
-                rows += 1
-                if len(pending) == rows_per_group:
-                    writer.write_table(pa.Table.from_batches(pending, schema), rows_per_group)
-                    pending, written = [], written + 1
-            if pending:
-                writer.write_table(pa.Table.from_batches(pending, schema), rows_per_group)
-                written += 1
-    sizes = (source.stat().st_size, target.stat().st_size)
-    return Repacked(source, target, rows, (groups, written), sizes)
+            batches = file.iter_batches(batch_size=1, use_threads=False)
+            while some := list(islice(batches, ROWS_PER_GROUP)):
+                writer.write_table(pa.Table.from_batches(some, schema), ROWS_PER_GROUP)
+                groups += 1
+        sizes = [f"{path.stat().st_size / 1e6:,.0f} MB" for path in (source, target)]
+        return (
+            f"{source} -> {target}: {before.num_rows} rows, "
+            f"{before.num_row_groups} row groups of {sizes[0]} -> {groups} of {sizes[1]}"
+        )
 
 
 def _compression(metadata: object) -> str:

@@ -205,7 +205,7 @@ class SeenAction(PastAction):
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class BrowserState:
     """The browser of a live page.
 
     Attributes:
@@ -245,4 +245,4 @@ class Step:
     page_size: tuple[int, int] | None = None
     turns: tuple[Turn[SeenAction], ...] = ()
     tokens: Callable[[str], int] | None = field(default=None, compare=False, repr=False)
-    window: Window | None = None
+    window: BrowserState | None = None

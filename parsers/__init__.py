@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from parsers.answers import read_answer, spell_answer
-    from parsers.averages import every_result, results, results_by
+    from parsers.answers import read_answer, write_answer
+    from parsers.averages import every_result, results
     from parsers.clusters import cluster_t, t_interval
     from parsers.counting import PARSE_FAILURES, AggregationRules, InvalidPolicy, Unattempted
     from parsers.declaration import Average, Declaration, Group, Level, Measure
@@ -93,18 +93,17 @@ __all__ = [
     "operation_string",
     "read_answer",
     "results",
-    "results_by",
     "score",
-    "spell_answer",
     "t_interval",
     "token_f1",
+    "write_answer",
 ]
 
 _NAMES = {
-    "parsers.averages": "every_result results results_by",
+    "parsers.averages": "every_result results",
     "parsers.counting": "PARSE_FAILURES AggregationRules InvalidPolicy Unattempted",
     "parsers.estimates": "Bounds Counts Estimate Results",
-    "parsers.answers": "read_answer spell_answer",
+    "parsers.answers": "read_answer write_answer",
     "parsers.declaration": "Average Declaration Group Level Measure",
     "parsers.clusters": "cluster_t t_interval",
     "parsers.option_text": "index_of letter letters_for",

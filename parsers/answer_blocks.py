@@ -8,9 +8,9 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from parsers.answer_lines import LETTERED, Field, Key, Layout, key_of, read_fields
+from parsers.answer_lines import LETTERED, BlockForm, Key, KeyedLine, key_of, read_fields
 from parsers.calls import ANY_CALL, Written, read_entries, written_calls
-from parsers.dictionaries import Found, flat, object_in
+from parsers.dictionaries import FoundDictionary, flat, object_in
 from parsers.lexicon import ANSWERING, CHOOSING, NAMING, NOT_ASSERTED
 from parsers.operations import OperationReading, read_operation
 from parsers.option_text import is_letter
@@ -39,7 +39,7 @@ class Block:
     call: whether it is a call of a function.
     """
 
-    fields: Mapping[Key, Field]
+    fields: Mapping[Key, KeyedLine]
     start: int
     end: int
     finished: bool = True
@@ -92,7 +92,7 @@ class Block:
         return Block({**self.fields, **said}, self.start, later.end, later.finished)
 
 
-def read_blocks(reply: Source, layout: Layout = LETTERED) -> list[Block]:
+def read_blocks(reply: Source, layout: BlockForm = LETTERED) -> list[Block]:
     """Return the answers of a reply and parts of answers, keyed lines and JSON, in order."""
     fields = read_fields(reply, layout)
     objects = _read_json(reply, fields, layout)
@@ -103,13 +103,13 @@ def read_blocks(reply: Source, layout: Layout = LETTERED) -> list[Block]:
     return sorted([*lines, *objects], key=lambda block: block.start)
 
 
-def group(fields: Sequence[Field]) -> list[Block]:
+def group(fields: Sequence[KeyedLine]) -> list[Block]:
     """Group fields into answer blocks, in order.
 
     A key that the block already has starts a new block, with one exception: an action or value
     before the element of an incomplete block was a remark, and a later one replaces it.
     """
-    blocks: list[dict[Key, Field]] = []
+    blocks: list[dict[Key, KeyedLine]] = []
     for index, field in enumerate(fields):
         block = blocks[-1] if blocks else None
         if block is None or (field.key in block and not _replaces(block, field, fields, index)):
@@ -120,7 +120,7 @@ def group(fields: Sequence[Field]) -> list[Block]:
 
 
 def _replaces(
-    block: Mapping[Key, Field], field: Field, fields: Sequence[Field], index: int
+    block: Mapping[Key, KeyedLine], field: KeyedLine, fields: Sequence[KeyedLine], index: int
 ) -> bool:
     if field.key not in ("ACTION", "VALUE") or len(block) == 3:
         return False
@@ -130,7 +130,7 @@ def _replaces(
     return not elements or block[field.key].start < min(elements)
 
 
-def _block(fields: Mapping[Key, Field]) -> Block:
+def _block(fields: Mapping[Key, KeyedLine]) -> Block:
     return Block(
         fields,
         min(field.start for field in fields.values()),
@@ -139,7 +139,7 @@ def _block(fields: Mapping[Key, Field]) -> Block:
     )
 
 
-def _read_json(reply: Source, fields: Sequence[Field], layout: Layout) -> list[Block]:
+def _read_json(reply: Source, fields: Sequence[KeyedLine], layout: BlockForm) -> list[Block]:
     """JSON objects with an element or an action; braces in the content of free keys are content."""
     free = [field for field in fields if field.key in layout.free]
     starts = [field.start for field in free]
@@ -161,7 +161,7 @@ def _read_json(reply: Source, fields: Sequence[Field], layout: Layout) -> list[B
 
 
 def _of_contents(content: Mapping[Key, Source], start: int, end: int, call: bool = False) -> Block:
-    fields = {key: Field(key, part, start, end, True) for key, part in content.items()}
+    fields = {key: KeyedLine(key, part, start, end, True) for key, part in content.items()}
     return Block(fields, start, end, call=call)
 
 
@@ -192,7 +192,7 @@ def _said_by(call: Written) -> dict[Key, Source]:
     return {**content, "VALUE": source(value)} if isinstance(value, str) else content
 
 
-def _contents(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source] | None:
+def _contents(parts: Mapping[str, object], layout: BlockForm) -> dict[Key, Source] | None:
     """Return the contents of a JSON object's keys; None if it is not an answer.
 
     Of an object with such keys, those one level down count as well, where it lacks them.
@@ -221,7 +221,7 @@ def _is_packed(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and value.lstrip()[:1] == "{"
 
 
-def keyed(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source]:
+def keyed(parts: Mapping[str, object], layout: BlockForm) -> dict[Key, Source]:
     """Return the contents of the keys of an object itself, by their own names before others."""
     contents: dict[Key, Source] = {}
     for aliases in range(3):
@@ -293,7 +293,7 @@ def answer_in(reply: Source, letters: Container[str]) -> Source | None:
         said = str(call.fields.get("0")).strip("() .")
         parts = name_parts(call.name)
         if said in letters and parts & _GIVING and parts.isdisjoint(NOT_ASSERTED):
-            found.append(Found(source(said), call.start, call.end))
+            found.append(FoundDictionary(source(said), call.start, call.end))
     found.sort(key=lambda one: one.start)
     if len({one.content.text for one in found[-2:]}) > 1:
         between = reply.text[found[-2].end : found[-1].start]

@@ -85,7 +85,7 @@ _NOT_LETTERS = re.compile(r"[\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BlockForm:
     """The keys of a block, and the texts that a line may have.
 
     line: matches a line that begins with a key.
@@ -98,7 +98,7 @@ class Layout:
     free: frozenset[Key]
 
 
-LETTERED = Layout(
+LETTERED = BlockForm(
     re.compile(
         _LINE % _any_of("ELEMENT", "ACTION", "VALUE", "ANSWER"),
         re.IGNORECASE,
@@ -107,13 +107,13 @@ LETTERED = Layout(
     frozenset(("VALUE",)),
 )
 """SeeAct's three lines, or MindAct's with `Answer` for the element."""
-POINTED = Layout(
+POINTED = BlockForm(
     re.compile(_LINE % _any_of("ELEMENT", "ACTION", "VALUE"), re.IGNORECASE),
     LETTERED.keys,
     LETTERED.free,
 )
 """Three lines with a location for the element, which may also stand without its key."""
-DESCRIBED = Layout(
+DESCRIBED = BlockForm(
     re.compile(
         _LINE % _any_of("ELEMENT TYPE", "ELEMENT TEXT", "ELEMENT", "ACTION", "VALUE"),
         re.IGNORECASE,
@@ -125,7 +125,7 @@ DESCRIBED = Layout(
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class KeyedLine:
     """One keyed line: its content, its span, and whether it ended with a line break."""
 
     key: Key
@@ -140,7 +140,7 @@ def key_of(name: str) -> Key | None:
     return _KEYS.get(_NOT_LETTERS.sub("", name.upper()))
 
 
-def read_fields(reply: Source, layout: Layout = LETTERED) -> list[Field]:
+def read_fields(reply: Source, layout: BlockForm = LETTERED) -> list[KeyedLine]:
     """Return the keyed lines in order.
 
     If no line begins with an ELEMENT key, one inside a line counts, else `Answer:` or a letter on
@@ -165,7 +165,7 @@ def read_fields(reply: Source, layout: Layout = LETTERED) -> list[Field]:
     return [replace(field, key="ELEMENT") if field.key == "ANSWER" else field for field in fields]
 
 
-def _with_quotation(reply: Source, field: Field, layout: Layout) -> Field:
+def _with_quotation(reply: Source, field: KeyedLine, layout: BlockForm) -> KeyedLine:
     """Return a VALUE with the lines below it up to the mark that closes its quotation."""
     text = field.content.text.strip()
     closing = {'"': '"', "\u201c": "\u201d"}.get(text[:1])
@@ -186,12 +186,12 @@ def _with_quotation(reply: Source, field: Field, layout: Layout) -> Field:
 
 
 def _scan(
-    reply: Source, layout: Layout, *, inside: Collection[str] = (), letters: bool = False
-) -> Iterator[Field]:
-    waiting: Field | None = None
+    reply: Source, layout: BlockForm, *, inside: Collection[str] = (), letters: bool = False
+) -> Iterator[KeyedLine]:
+    waiting: KeyedLine | None = None
     offset = 0
     # A letter line, as long as no other line follows.
-    letter: Field | None = None
+    letter: KeyedLine | None = None
     some = False
     for line in reply.shadow.split("\n"):
         start, end = offset, offset + len(line)
@@ -206,7 +206,7 @@ def _scan(
             follower = _FOLLOWERS["ACTION", "title"].search(line)
             if follower is not None:
                 content = _without(reply.part(start, start + follower.start()), trailing=" \t,;|")
-                yield Field("ANSWER", content, start, start + follower.start(), True)
+                yield KeyedLine("ANSWER", content, start, start + follower.start(), True)
                 match = follower
         if match is not None:
             # "Final answer:" above a block is not a field but a word about it.
@@ -223,12 +223,12 @@ def _scan(
         elif waiting is not None and _content_of(waiting.key, line):
             # The content of a key with an empty rest of line is the next non-empty line.
             content = reply.part(start, end)
-            yield Field(waiting.key, content, waiting.start, end, finished)
+            yield KeyedLine(waiting.key, content, waiting.start, end, finished)
             waiting = None
         elif letters and line.strip():
             content = reply.part(start, end)
             is_letter = _LETTER_LINE.match(line)
-            letter = Field("ANSWER", content, start, end, finished) if is_letter else None
+            letter = KeyedLine("ANSWER", content, start, end, finished) if is_letter else None
     if waiting is not None:
         yield waiting
     if some and letter is not None and _LETTER_ALONE.fullmatch(letter.content.shadow):
@@ -242,7 +242,7 @@ def _content_of(key: Key, line: str) -> bool:
     return _WORD.search(line) is not None and not _RULE.match(line)
 
 
-def _is_heading(match: re.Match[str], waiting: Field | None) -> bool:
+def _is_heading(match: re.Match[str], waiting: KeyedLine | None) -> bool:
     """Return True if a key alone on its line is a heading, and not the value that is waited for."""
     if match["pre"].strip(" \t"):
         return True
@@ -268,8 +268,8 @@ def _on_line(
     match: re.Match[str] | None,
     start: int,
     finished: bool,
-    layout: Layout,
-) -> Iterator[Field]:
+    layout: BlockForm,
+) -> Iterator[KeyedLine]:
     """Yield the fields of one line; an action may follow the element, and a value the action."""
     while match is not None:
         key = key_of(match["key"])
@@ -285,7 +285,7 @@ def _on_line(
             content = _without(content, trailing=" \t,;|")
         if match["key"].islower() and (comment := _COMMENTED.match(content.shadow)):
             content = content.part(0, comment.end(1))
-        yield Field(
+        yield KeyedLine(
             key,
             _unmarked(content, match["pre"].strip(), match[0][len(match["pre"]) :]),
             start + match.start("key"),

@@ -16,7 +16,7 @@ from parsers.answer_blocks import keyed
 from parsers.answer_lines import LETTERED, NAMES
 from parsers.calls import CALLED
 from parsers.operations import read_operation
-from parsers.reply_text import Reply, rewritten
+from parsers.reply_text import ReplyText, rewritten
 from parsers.values import undressed
 
 _KEYS = "|".join(sorted(NAMES.values(), key=lambda names: "?" not in names))
@@ -43,7 +43,7 @@ _BETWEEN = re.compile(r"</t[dh]>\s*<t[dh]\b[^<>]*>", re.IGNORECASE)
 _RULE = re.compile(r"[\s|:+=-]+")
 
 
-def as_lines(reply: Reply) -> Reply:
+def as_lines(reply: ReplyText) -> ReplyText:
     r"""Return the reply with what it says in tags and tables as keyed lines.
 
     >>> from parsers.reply_text import open_reply

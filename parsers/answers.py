@@ -17,7 +17,7 @@ from parsers.operations import OperationReading, mentions_operation, operation_i
 from parsers.option_text import is_letter, letters_for
 from parsers.plans import choose_answer
 from parsers.records import Answer, Operation, Status
-from parsers.reply_text import Nothing, Reply, Source, open_reply, refuses
+from parsers.reply_text import Nothing, ReplyText, Source, open_reply, refuses
 from parsers.values import ValueStyle, clean_value, is_missing, said_value, written_value
 
 
@@ -159,7 +159,7 @@ def _best(blocks: Sequence[Block]) -> Block | None:
 
 
 def _from_prose(
-    reply: Reply,
+    reply: ReplyText,
     block: Block | None,
     named: Callable[[str], ElementReading],
     flags: set[str],
@@ -201,7 +201,7 @@ def _answer(
     return Answer(element.status, element.option, operation.operation, value, tuple(sorted(flags)))
 
 
-def spell_answer(
+def write_answer(
     option: int | None,
     operation: Operation | None,
     value: str,
@@ -217,7 +217,7 @@ def spell_answer(
     value that is itself a word for "no value" (None, N/A, null) is read as missing.
 
     Examples:
-        >>> spell_answer(1, "TYPE", "Ohio", letters="ABC", none_letter="D")
+        >>> write_answer(1, "TYPE", "Ohio", letters="ABC", none_letter="D")
         'ELEMENT: B\\n\\nACTION: TYPE\\n\\nVALUE: Ohio'
 
     Raises `IndexError` if `option` is not an index of `letters`.

@@ -20,7 +20,7 @@ _TEMPLATE = re.compile(r"BUTTON\W+(?:or\W+)?TEXTBOX\W+(?:or\W+)?SELECTBOX", re.I
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ElementAttributes:
     """The parsed content of one reply. With status `answered`, name, type or text is not empty.
 
     name: the element in the model's own words.
@@ -36,14 +36,14 @@ class Described:
     flags: tuple[str, ...] = ()
 
 
-def read_described(text: str, *, finish: str = "stop") -> Described:
+def read_attributes(text: str, *, finish: str = "stop") -> ElementAttributes:
     """Parse the description in `text`: lines, or a JSON object with the same keys, in any case.
 
     Of several blocks with both an element and an action one counts (see `plans`), flagged
     `multiple`; without any, the last that says something about an element. No text raises an
     exception, and parsing takes linear time. `finish` is as in `read_answer`.
 
-    >>> described = read_described("ELEMENT TYPE: BUTTON\\nELEMENT TEXT: Search\\nACTION: CLICK")
+    >>> described = read_attributes("ELEMENT TYPE: BUTTON\\nELEMENT TEXT: Search\\nACTION: CLICK")
     >>> described.type, described.text, described.operation
     ('BUTTON', 'Search', 'CLICK')
 
@@ -51,7 +51,7 @@ def read_described(text: str, *, finish: str = "stop") -> Described:
     """
     reply = open_reply(text, finish)
     if isinstance(reply, Nothing):
-        return Described(reply.status, flags=reply.flags)
+        return ElementAttributes(reply.status, flags=reply.flags)
     reply = as_lines(reply)
     blocks = read_blocks(reply, DESCRIBED)
     block, flags = choose_answer(
@@ -64,17 +64,17 @@ def read_described(text: str, *, finish: str = "stop") -> Described:
         ),
     )
     if block is None and reply.cut:
-        return Described(Status.TRUNCATED)
+        return ElementAttributes(Status.TRUNCATED)
     about = [b for b in blocks if _about_element(b) and not _lists_types(b)]
     if block or about:
         return _answer(block or about[-1], flags)
     if refuses(reply.shadow):
-        return Described(Status.REFUSAL)
+        return ElementAttributes(Status.REFUSAL)
     acting = [b for b in blocks if b.operation.readable]
     if acting:
         answer = _answer(acting[-1], flags)
         return replace(answer, status=Status.NO_ELEMENT, name="", type="", text="")
-    return Described(Status.PARSE_ERROR)
+    return ElementAttributes(Status.PARSE_ERROR)
 
 
 def _written(block: Block, key: Key) -> str:
@@ -91,7 +91,7 @@ def _lists_types(block: Block) -> bool:
     return bool(_TEMPLATE.search(_written(block, "ELEMENT TYPE")[:200]))
 
 
-def _answer(block: Block, flags: set[str]) -> Described:
+def _answer(block: Block, flags: set[str]) -> ElementAttributes:
     operation = block.operation
     action = _written(block, "ACTION")
     value, missing = said_value(operation.operation, _written(block, "VALUE"), action=action)
@@ -101,10 +101,12 @@ def _answer(block: Block, flags: set[str]) -> Described:
     status = Status.ANSWERED if name or kind or text else Status.NO_ELEMENT
     if not (kind or text) and name and says_none(name):
         status = Status.NONE
-    return Described(status, name, kind, text, operation.operation, value, tuple(sorted(flags)))
+    return ElementAttributes(
+        status, name, kind, text, operation.operation, value, tuple(sorted(flags))
+    )
 
 
-def spell_described(
+def write_attributes(
     about: Mapping[str, str] | None, operation: Operation | None, value: str
 ) -> str:
     """Write the five lines. `about` has `name`, `type` and `text`; None means that no element fits.

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from parsers.agreement import agreeing
 from parsers.counting import (
@@ -101,46 +100,6 @@ def results(
     return Results(rows, part.counts(), declared, rules, part.left_open, seen, len(repeats))
 
 
-def results_by(
-    trials: Sequence[Trial],
-    key: str,
-    declared: Declaration,
-    rules: AggregationRules = DEFAULT_RULES,
-    *,
-    lengths: Mapping[str, int] | None = None,
-    bounds: Bounds | None = None,
-    seen: Observed | None = None,
-) -> dict[str, Results]:
-    """Return the numbers of every group of a key, in alphabetical order.
-
-    Each unit is in exactly one group, so the micro means weighted by the number of units average to
-    the overall micro mean; if groups hold whole parents, the macro means weighted by the number of
-    parents average to the overall macro mean. Groups that split parents, such as those by recorded
-    operation, have no measures of parents.
-
-    Raises `KeyError` for a key that is not declared.
-    """
-    groups: dict[str, list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault(trial[1].group(key), []).append(trial)
-    whole = declared.group(key).whole
-    seen = seen or observed((unit for _, unit in trials), declared)
-    return {
-        value: results(
-            groups[value],
-            declared,
-            rules,
-            lengths=lengths,
-            whole=whole,
-            bounds=bounds,
-            seen=seen,
-            group=key,
-            value=value,
-        )
-        for value in sorted(groups)
-    }
-
-
 def every_result(
     trials: Sequence[Trial],
     declared: Declaration,
@@ -149,14 +108,36 @@ def every_result(
     lengths: Mapping[str, int] | None = None,
     bounds: Bounds | None = None,
 ) -> dict[tuple[str, str], Results]:
-    """Return the numbers of all units, by ("", ""), and of each value of each declared group."""
+    """Return the numbers of all units, by ("", ""), and of each value of each declared group, the
+    values in alphabetical order.
+
+    Each unit is in exactly one value of a group, so the micro means weighted by the number of units
+    average to the overall micro mean; if groups hold whole parents, the macro means weighted by the
+    number of parents average to the overall macro mean. Groups that split parents, such as those by
+    recorded operation, have no measures of parents.
+    """
+    wholes: dict[str, str | None] = {"": None} | {one.name: one.whole for one in declared.groups}
+    parts: dict[tuple[str, str], list[Trial]] = {("", ""): [*trials]}
+    for group in (one.name for one in declared.groups):
+        for value in sorted({unit.group(group) for _, unit in trials}):
+            parts[group, value] = []
+        for trial in trials:
+            parts[group, trial[1].group(group)].append(trial)
     seen = observed((unit for _, unit in trials), declared)
-    given: Any = {"lengths": lengths, "bounds": bounds, "seen": seen}
-    found = {("", ""): results(trials, declared, rules, **given)}
-    for one in declared.groups:
-        parts = results_by(trials, one.name, declared, rules, **given)
-        found |= {(one.name, value): part for value, part in parts.items()}
-    return found
+    return {
+        (group, value): results(
+            part,
+            declared,
+            rules,
+            lengths=lengths,
+            whole=wholes[group],
+            bounds=bounds,
+            seen=seen,
+            group=group,
+            value=value,
+        )
+        for (group, value), part in parts.items()
+    }
 
 
 def _of_parents(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from parsers.actions import Action, ActionKind, ActionSpace, Value
-from parsers.calls import Call, spell_call
+from parsers.calls import Call, write_call
 from parsers.settling import FAR
 
 _POINT = ("x", "y")
@@ -65,7 +65,7 @@ def spelled_action(action: Action, space: ActionSpace) -> str:
     values = [given.pop(name, None) for name in _names(kind)]
     while values and values[-1] is None:
         values.pop()
-    return spell_call(action.name, [*values, *given.values()])
+    return write_call(action.name, [*values, *given.values()])
 
 
 def _names(kind: ActionKind) -> list[str]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from parsers.actions import Value
-from parsers.dictionaries import Found, read_objects
+from parsers.dictionaries import FoundDictionary, read_objects
 from parsers.literals import DEPTH, LENIENT, PYTHON, Literals, NotLiteral
 from parsers.reply_text import Source
 from parsers.values import undressed
@@ -102,10 +102,10 @@ def read_arguments(text: str) -> tuple[Value, ...] | None:
     return None if keywords or not reader.is_over() else arguments
 
 
-def spell_call(name: str, arguments: Sequence[Value]) -> str:
+def write_call(name: str, arguments: Sequence[Value]) -> str:
     """Write a call as `read_calls` reads it back, on one line.
 
-    >>> print(spell_call("type_string", ["A", "Ohio's\\n", False]))
+    >>> print(write_call("type_string", ["A", "Ohio's\\n", False]))
     type_string('A', 'Ohio\\'s\\n', False)
     """
     return f"{name}({', '.join(map(_spelled, arguments))})"
@@ -288,14 +288,14 @@ def read_entries(
     reply: Source,
     read: Callable[[dict[str, object]], T | None],
     skip: Callable[[int, int], bool] = lambda position, covered: False,
-) -> list[Found[T]]:
+) -> list[FoundDictionary[T]]:
     """Return the objects, calls in tags, and calls with named arguments that `read` understands, in
     order. A call is read as an object with its `name` and its arguments."""
     found = read_objects(reply.text, read, skip, cut=reply.cut)
     for content, start, end in (*_tagged_calls(reply), *_named_calls(reply)):
         inside = any(one.start < end and start < one.end for one in found)
         if not inside and not skip(start, 0) and (one := read(content)) is not None:
-            found.append(Found(one, start, end))
+            found.append(FoundDictionary(one, start, end))
     return sorted(found, key=lambda one: one.start)
 
 

@@ -127,6 +127,24 @@ def observed(units: Iterable[ScoredUnit], declared: Declaration) -> Observed:
     return Observed(frozenset(partial), frozenset(graded))
 
 
+def counted(
+    units: Iterable[ScoredUnit], rules: AggregationRules, failed: Scores
+) -> list[Scores | None]:
+    """Return the scores that the headline takes of each row; None where a row does not count.
+
+    failed: those of a unit that counts as failed (`Observed.failed`).
+    """
+    found: list[Scores | None] = []
+    for unit in after_exclusion(units, rules):
+        if unit.invalid is not None:
+            found.append(failed if rules.invalid == "fail" and not unit.lost else None)
+        elif unit.scores is None and rules.unattempted == "fail":
+            found.append(failed)
+        else:
+            found.append(unit.scores)
+    return found
+
+
 def success(unit: ScoredUnit, score: str, rules: AggregationRules) -> bool | None:
     """Return whether a row succeeds; None where that does not count, or is not known yet."""
     if unit.lost:

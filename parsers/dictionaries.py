@@ -40,7 +40,7 @@ _DEEPEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[T]):
+class FoundDictionary(Generic[T]):
     """The reading of a dictionary in a text, with the dictionary's span."""
 
     content: T
@@ -54,7 +54,7 @@ def read_objects(
     skip: Callable[[int, int], bool] = lambda position, covered: False,
     *,
     cut: bool = False,
-) -> list[Found[T]]:
+) -> list[FoundDictionary[T]]:
     """Return the JSON objects, and dictionaries in Python notation, that `read` understands, in
     order; numbers are strings, as written.
 
@@ -157,15 +157,17 @@ def _closed(text: str) -> tuple[str, int]:
     return (closed, end) if missing or opened else ("", 0)
 
 
-def attempts(text: str, attempt: Callable[[int, int], tuple[T, int] | None]) -> list[Found[T]]:
+def attempts(
+    text: str, attempt: Callable[[int, int], tuple[T, int] | None]
+) -> list[FoundDictionary[T]]:
     """Return the readings at the first opening braces of a text and at the last ones, in order."""
-    found: list[Found[T]] = []
+    found: list[FoundDictionary[T]] = []
     position, tries = text.find("{"), 0
     while position >= 0:
         after = position + 1
         if (got := attempt(position, found[-1].end if found else 0)) is not None:
             content, after = got
-            found.append(Found(content, position, after))
+            found.append(FoundDictionary(content, position, after))
         tries += 1
         if tries == ATTEMPTS:
             after = max(after, _last_braces(text))

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from typing import cast
 
-from parsers.answers import read_named, spell_answer
+from parsers.answers import read_named, write_answer
 from parsers.elements import ElementReading, says_none
 from parsers.option_text import letter
 from parsers.records import Answer, Operation, Status
@@ -180,7 +180,7 @@ def spell(
         return "A."
     lines = [named, *([f"Action: {operation}"] if operation else [])]
     if operation in ("TYPE", "SELECT") and value:
-        written = spell_answer(0, operation, value, letters="A", none_letter=None)
+        written = write_answer(0, operation, value, letters="A", none_letter=None)
         quoted = written.rpartition("VALUE: ")[2]
         lines.append(f"Value: {' '.join(value.split()) if as_written else quoted}")
     return "\n".join(lines)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Protocol, Self, TypeVar
 
-from parsers.reply_text import Reply
+from parsers.reply_text import ReplyText
 
 
 class Between(IntEnum):
@@ -128,7 +128,7 @@ P = TypeVar("P", bound=_Part)
 
 
 def choose_answer(
-    parts: Sequence[P], reply: Reply, complete: Callable[[P], bool], *, last: bool = False
+    parts: Sequence[P], reply: ReplyText, complete: Callable[[P], bool], *, last: bool = False
 ) -> tuple[P | None, set[str]]:
     """Return the answer that counts, None if there is none, with flags (`multiple`, `truncated`).
 

@@ -135,7 +135,7 @@ def _shadow(text: str) -> str:
     return text.translate(table)
 
 
-def rewritten(reply: Reply, text: str) -> Reply:
+def rewritten(reply: ReplyText, text: str) -> ReplyText:
     """Return the reply with another text."""
     return replace(reply, text=text, shadow=_shadow(text))
 
@@ -217,7 +217,7 @@ class Nothing:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply(Source):
+class ReplyText(Source):
     """The part of a reply to parse.
 
     boxed: what stands between the last answer tokens of a family, such as `<answer>`.
@@ -228,19 +228,19 @@ class Reply(Source):
     flags: tuple[str, ...] = ()
 
     @property
-    def inside(self) -> Reply | None:
+    def inside(self) -> ReplyText | None:
         """What stands between the last answer tokens; None without any."""
         if (box := self.boxed) is None:
             return None
-        return Reply(box.text, box.shadow, self.cut, None, self.flags)
+        return ReplyText(box.text, box.shadow, self.cut, None, self.flags)
 
-    def behind(self, start: int) -> Reply:
+    def behind(self, start: int) -> ReplyText:
         """Return the reply from a position on."""
         rest = self.part(start, len(self.shadow))
         return replace(self, text=rest.text, shadow=rest.shadow)
 
 
-def open_reply(text: str, finish: str, *, boxes: bool = False) -> Reply | Nothing:
+def open_reply(text: str, finish: str, *, boxes: bool = False) -> ReplyText | Nothing:
     """Return the part of a reply to parse: everything except its thinking and control tokens.
 
     A thought that is never closed means that the reply was cut off, whatever the provider says:
@@ -269,7 +269,7 @@ def open_reply(text: str, finish: str, *, boxes: bool = False) -> Reply | Nothin
         kept, said_boxed = _without_latex(kept)
         boxed = boxed or (source(said_boxed) if said_boxed.strip() else None)
     said = without_tokens(kept, boxes=boxes)
-    reply = Reply(said, _shadow(said), thinking or finish == "length", boxed, flags)
+    reply = ReplyText(said, _shadow(said), thinking or finish == "length", boxed, flags)
     if reply.shadow.strip():
         return reply
     if reply.cut:

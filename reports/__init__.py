@@ -3,11 +3,11 @@
     from reports import main_table, render, steps_frame
     print(render(main_table(["runs/a", "runs/b"]), "text"))
 
-`steps_frame`, `tasks_frame` and `runs_frame` are tidy and typed (`reports.frames` documents their
-columns). `main_table` and `by_table` hold the metrics with their intervals, `status_table` the
-outcomes of steps, `cost_table` calls, tokens, cost and latency, `prefix_table` how far runs get
-before the first failure, `published_table` results from papers. `render` writes a table as text,
-Markdown, CSV, LaTeX, JSON or HTML. The analyses are in `reports.analyses`.
+`steps_frame` and `runs_frame` are tidy and typed (`reports.frames` documents their columns).
+`main_table` holds the metrics with their intervals, `status_table` the outcomes of
+steps, `cost_table` calls, tokens, cost and latency, `prefix_table` how far runs get before the
+first failure, `published_table` results from papers. `render` writes a table as text, Markdown,
+CSV, LaTeX, JSON or HTML. The analyses are in `reports.analyses`.
 
 Pass runs as paths or as returned by `harness.runs.open_run`. Importing this package does not import
 pandas.
@@ -25,18 +25,16 @@ if TYPE_CHECKING:
     from reports.formats import FORMATS, TEST_DATA_NOTE, clean, render
     from reports.frames.runs import runs_frame
     from reports.frames.steps import steps_frame
-    from reports.frames.tasks import tasks_frame
     from reports.listing import list_runs
     from reports.load import open_runs
     from reports.prefixes import prefix_table
     from reports.published.beside import published_beside, published_table
     from reports.statuses import status_table
-    from reports.tables import by_table, main_table
+    from reports.tables import main_table
 
 __all__ = [
     "FORMATS",
     "TEST_DATA_NOTE",
-    "by_table",
     "clean",
     "cost_table",
     "list_runs",
@@ -49,12 +47,11 @@ __all__ = [
     "runs_frame",
     "status_table",
     "steps_frame",
-    "tasks_frame",
 ]
 
 _NAMES = {
     "reports.formats": "FORMATS TEST_DATA_NOTE clean render",
-    "reports.tables": "by_table main_table",
+    "reports.tables": "main_table",
     "reports.costs": "cost_table",
     "reports.listing": "list_runs",
     "reports.prefixes": "prefix_table",
@@ -63,7 +60,6 @@ _NAMES = {
     "reports.load": "open_runs",
     "reports.frames.runs": "runs_frame",
     "reports.frames.steps": "steps_frame",
-    "reports.frames.tasks": "tasks_frame",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

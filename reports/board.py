@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,8 @@ def board(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:
     of_run = benchmarks_of(table)
     facts = {str(fact["run"]): fact for fact in table.attrs["runs"]}
     headlines = [one for one in plain_records(table) if one["headline"] and one[SPLIT] != POOLED]
-    several = _with_several_splits(headlines, of_run)
+    splits = {(of_run[one["run"]], one[SPLIT]) for one in headlines}
+    several = {benchmark for benchmark, times in Counter(b for b, _ in splits).items() if times > 1}
     named = _row_names(table, of_run, facts)
     rows: dict[str, dict[str, Any]] = {}
     columns: dict[str, list[str]] = {}
@@ -58,27 +60,23 @@ def board(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:
         spent = table.attrs["spending"].get(label, {})
         values |= {f"{of_run[label]} {name}": value for name, value in spent.items()}
     takes = tuple(_takes(table, of_run))
+    notes = [*_notes(table, columns, average)]
+    if partial:
+        notes.append(f"Over n of N only, as the others have no score: {', '.join(partial)}.")
+    if takes:
+        notes.append(SUCCESS_NOTE)
+    clusters = dict.fromkeys(
+        table.attrs["declarations"][label].level(table.attrs["clusters"][label]).many
+        for label, *_ in columns.values()
+    )
     return described(
         ({**row, "runs": ", ".join(row["runs"])} for row in rows.values()),
         (*_fields(table, columns, average), *takes),
         title="Results by model",
         about=about({**table.attrs, "unranked": _unranked(table, columns)}),
-        notes=(
-            *_notes(table, columns, average),
-            *_not_over_all(partial),
-            *([SUCCESS_NOTE] if takes else []),
-        ),
-        marks=_marks(table, columns),
+        notes=notes,
+        marks={"clusters": " or ".join(clusters)},
     )
-
-
-def _with_several_splits(
-    headlines: Sequence[Mapping[str, Any]], of_run: Mapping[str, str]
-) -> set[str]:
-    splits: dict[str, set[str]] = {}
-    for one in headlines:
-        splits.setdefault(of_run[one["run"]], set()).add(one[SPLIT])
-    return {benchmark for benchmark, found in splits.items() if len(found) > 1}
 
 
 def _row_names(
@@ -171,16 +169,3 @@ def _notes(
         note = f"{declared.main.head}, {mean}. {cluster_note(declared, cluster)}"
         alike.setdefault(note, []).append(column)
     return (ORDER, *(f"{', '.join(named)}: {note}" for note, named in alike.items()))
-
-
-def _not_over_all(partial: Sequence[str]) -> Iterator[str]:
-    if partial:
-        yield f"Over n of N only, as the others have no score: {', '.join(partial)}."
-
-
-def _marks(table: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return the names for the footnotes on marked intervals."""
-    labels = [label for label, *_ in columns.values()]
-    declared = table.attrs["declarations"]
-    many = (declared[one].level(table.attrs["clusters"][one]).many for one in labels)
-    return {"clusters": " or ".join(dict.fromkeys(many))}

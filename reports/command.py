@@ -139,15 +139,26 @@ def report(
             raise click.UsageError(
                 "--cluster, --invalid and --f1 are for --table main and --table prefix"
             )
-        emit(_other(kind, runs, f1, invalid, cluster), form, out)
+        if kind == "prefix":
+            from reports.prefixes import prefix_table
+
+            emit(prefix_table(runs, f1=f1, invalid=invalid, cluster=cluster), form, out)
+        elif kind == "status":
+            from reports.statuses import status_table
+
+            emit(status_table(runs), form, out)
+        else:
+            from reports.costs import cost_table
+
+            emit(cost_table(runs), form, out)
         return 0
     if compact and key not in (None, "split"):
         raise click.UsageError("--compact has a row per run: leave out --by")
     if common and len(runs) < 2:
         raise click.UsageError("--common compares several runs: name at least two")
-    from reports.tables import by_table, leaderboard
+    from reports.tables import leaderboard, main_table
 
-    table = by_table(
+    table = main_table(
         *(runs, key or "split"),
         f1=f1,
         invalid=invalid,
@@ -182,26 +193,6 @@ def _begun(runs: tuple[Path, ...]) -> tuple[Path, ...]:
     if empty and begun:
         say(clean(f"passed over, nothing is on record yet: {empty}"), err=True)
     return begun or runs
-
-
-def _other(
-    kind: str,
-    runs: tuple[Path, ...],
-    f1: F1Variant | None,
-    invalid: InvalidRule | None,
-    cluster: str,
-) -> pd.DataFrame:
-    if kind == "prefix":
-        from reports.prefixes import prefix_table
-
-        return prefix_table(runs, f1=f1, invalid=invalid, cluster=cluster)
-    if kind == "status":
-        from reports.statuses import status_table
-
-        return status_table(runs)
-    from reports.costs import cost_table
-
-    return cost_table(runs)
 
 
 def _beside_published(

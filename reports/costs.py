@@ -11,8 +11,10 @@ import pandas as pd
 
 from harness.runs import Spent, together
 from parsers import Declaration
+from parsers.rates import mean
 from reports.frames.rows import RunRows, run_rows
-from reports.grid import Field, Style, described
+from reports.frames.units import plain_values
+from reports.grid import Field, described
 from reports.load import RunLike, declarations, open_runs
 from reports.settings import about_runs
 from reports.spending import CallCounts, of_success, success_fields, worked
@@ -21,7 +23,7 @@ from reports.spending import CallCounts, of_success, success_fields, worked
 def fields(declared: Declaration) -> tuple[Field, ...]:
     """Return the columns for runs of a benchmark."""
     unit, units = declared.unit, declared.units
-    per = f"$/{unit}"
+    per, success = f"$/{unit}", f"all of it per successful {unit}"
     return (
         Field("run", "str", "text", "run", "the run"),
         Field(
@@ -32,10 +34,10 @@ def fields(declared: Declaration) -> tuple[Field, ...]:
         Field("cached_tokens", "float64", "number", "cached", "read from a prompt cache"),
         Field("output_tokens", "float64", "number", "tokens out", f"mean per {unit}, as billed"),
         Field("thought_tokens", "float64", "number", "thoughts", "of these, as the provider says"),
-        *_per_success("tokens", "number", "tokens out", unit),
-        *_per_success("latency", "seconds", "s", unit),
+        *success_fields("tokens_per_success", "number", "tokens out/success", success),
+        *success_fields("latency_per_success", "seconds", "s/success", success),
         Field(f"price_per_{unit}", "float64", "dollars", per, "price of the work, mean"),
-        *_per_success("price", "dollars", "$", unit),
+        *success_fields("price_per_success", "dollars", "$/success", success),
         Field("price", "float64", "dollars", "$ work", "price of the work, cached replies too"),
         Field("cost", "float64", "dollars", "$ billed", "billed here; a cached reply is free"),
         Field(f"cost_per_{unit}", "float64", "hidden", f"$ billed/{unit}", "billed, mean"),
@@ -47,11 +49,6 @@ def fields(declared: Declaration) -> tuple[Field, ...]:
         Field("latency_p90", "float64", "seconds", "90th", "90th percentile, in seconds"),
         Field("latency_max", "float64", "seconds", "max", "maximum, in seconds"),
     )
-
-
-def _per_success(name: str, style: Style, what: str, unit: str) -> tuple[Field, ...]:
-    column, head = f"{name}_per_success", f"{what}/success"
-    return success_fields(column, style, head, f"all of it per successful {unit}")
 
 
 def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
@@ -131,19 +128,25 @@ def _record(rows: RunRows) -> dict[str, Any]:
     asked, calls, bills = made.asked, made.calls, made.bills
     took = sorted(one for one in made.amounts["latency"] if one is not None)
     work = made.amounts["price"]
+    thoughts = [math.fsum(call.thoughts for call in one) for one in calls if one]
     return {
         "run": rows.label,
         "asked": len(asked),
         "unpriced": made.unpriced,
         rows.declared.units: len(asked),
-        f"calls_per_{unit}": _mean(asked["calls"]),
-        **{n: _mean(asked[n]) for n in ("input_tokens", "cached_tokens", "output_tokens")},
-        "thought_tokens": _thoughts(calls),
+        f"calls_per_{unit}": _mean(plain_values(asked["calls"])),
+        **{
+            name: _mean(plain_values(asked[name]))
+            for name in ("input_tokens", "cached_tokens", "output_tokens")
+        },
+        "thought_tokens": _mean(thoughts) if any(thoughts) else None,
         **of_success(made, "tokens", "tokens_per_success"),
         **of_success(made, "latency", "latency_per_success"),
-        **_dollars("price", work, unit),
+        "price": _sum(work),
+        f"price_per_{unit}": _mean(work),
         **of_success(made, "price", "price_per_success"),
-        **_dollars("cost", bills, unit),
+        "cost": _sum(bills),
+        f"cost_per_{unit}": _mean(bills),
         "cost_per_success": made.per_success(bills)[0],
         "priced": sum(bill is not None for bill in bills),
         "roles": _spent_by("role", calls),
@@ -153,22 +156,6 @@ def _record(rows: RunRows) -> dict[str, Any]:
         "latency_median": statistics.median(took) if took else None,
         "latency_p90": quantile(took, 0.9) if took else None,
         "latency_max": max(took, default=None),
-    }
-
-
-def _thoughts(calls: Sequence[Sequence[CallCounts]]) -> float | None:
-    """The mean tokens of thoughts; None where no call says any."""
-    known = [math.fsum(call.thoughts for call in made) for made in calls if made]
-    return math.fsum(known) / len(known) if any(known) else None
-
-
-def _dollars(name: str, units: Sequence[float | None], unit: str) -> dict[str, float | None]:
-    """Return the sum, and the mean per unit, of the dollars of units; None is unknown."""
-    known = [dollars for dollars in units if dollars is not None]
-    total = math.fsum(known)
-    return {
-        name: total if known else None,
-        f"{name}_per_{unit}": total / len(known) if known else None,
     }
 
 
@@ -183,9 +170,14 @@ def _spent_by(
     return {key: together(parts[key]) for key in sorted(parts)}
 
 
-def _mean(column: pd.Series[Any]) -> float | None:
-    known = column.dropna()
-    return math.fsum(known) / len(known) if len(known) else None
+def _sum(amounts: Iterable[float | None]) -> float | None:
+    """Return the sum of the known ones; None without any."""
+    known = [one for one in amounts if one is not None]
+    return math.fsum(known) if known else None
+
+
+def _mean(amounts: Iterable[float | None]) -> float | None:
+    return mean([one for one in amounts if one is not None])
 
 
 def quantile(values: Sequence[float], share: float) -> float:

@@ -17,7 +17,7 @@ from harness import tables
 from harness.settings import written
 from harness.tables import FORMATS as FORMATS
 from harness.tables import TEST_DATA_NOTE as TEST_DATA_NOTE
-from harness.tables import Cell, Column, Data, Grid, Section, few_notes, percent, rows_of
+from harness.tables import Cell, Data, Grid, Heading, Section, few_notes, percent, rows_of
 from harness.tables import clean as clean
 from harness.tables.results import (
     LINES,
@@ -53,9 +53,12 @@ def render(
 
     `width` is the width of `text` in characters. Raises `ValueError` for an unknown format.
     """
-    for_programs = form in FOR_PROGRAMS
-    arranged = [grid(table, average)] if for_programs else grids(table, average)
-    return tables.render(arranged, form, width=width)
+    return tables.render(arranged(table, form, average), form, width=width)
+
+
+def arranged(table: pd.DataFrame, form: str, average: Average = "macro") -> list[Grid]:
+    """Arrange a table for a format: in one grid if it is `FOR_PROGRAMS`."""
+    return [grid(table, average)] if form in FOR_PROGRAMS else grids(table, average)
 
 
 def grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
@@ -70,9 +73,9 @@ def grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     parts = blocks(table)
     if len(parts) < 2:
         return results_grid(table, average)
-    arranged = [results_grid(block, average) for block in parts]
-    notes = dict.fromkeys(note for one in arranged for note in one.footnotes)
-    return replace(arranged[0], data=_data(table, tuple(notes)))
+    every = [results_grid(block, average) for block in parts]
+    notes = dict.fromkeys(note for one in every for note in one.footnotes)
+    return replace(every[0], data=_data(table, tuple(notes)))
 
 
 def grids(table: pd.DataFrame, average: Average = "macro") -> list[Grid]:
@@ -160,23 +163,40 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
 
 
 def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
-    """Arrange a `reports.tables.leaderboard`: a row per run, with the splits pooled."""
+    """Arrange a `reports.tables.leaderboard`: a row per run, with the splits pooled, and of the
+    intervals only that of the main measure."""
     from reports.spending import AMOUNTS, STYLES, SUCCESS_NOTE
 
-    records = plain_records(table)
-    facts = {fact["run"]: fact for fact in table.attrs["runs"]}
-    declared = table.attrs["declared"]
-    spending: dict[str, dict[str, float | None]] = table.attrs["spending"]
+    attrs, declared = table.attrs, table.attrs["declared"]
+    facts = {fact["run"]: fact for fact in attrs["runs"]}
+    spending: dict[str, dict[str, float | None]] = attrs["spending"]
     amounts = [name for name in AMOUNTS if any(name in of_run for of_run in spending.values())]
-    rows: list[list[str | Cell]] = [
-        [
-            *_leaderboard_row(one, table, facts[one["run"]], average),
-            *(cell(spending[one["run"]], name, STYLES[name]) for name in amounts),
-        ]
-        for one in records
-    ]
-    counts = (declared.innermost.many, declared.units)
+    rates = [one for one, _ in rates_shown(average, declared)]
+    rows: list[list[str | Cell]] = []
+    for one in plain_records(table):
+        label, fact = one["run"], facts[one["run"]]
+        results: Results = attrs["results"][label][one[attrs["key"]]]
+        parents, units = results.counts.behind[results.rules.headline]
+        cells = rate_cells(results, results.rules.headline, average)
+        whole = [results.row(measure.name) for measure in declared.of_parents]
+        share = fact["parse_failure_rate"]
+        rows.append(
+            [
+                f"{label}{'' if one['complete'] else ' (unfinished)'}",
+                str(fact["model"]),
+                f"{parents:,}",
+                f"{units:,}",
+                *(
+                    str(shown) if rate.main or isinstance(shown, str) else shown.text
+                    for rate, shown in zip(rates, cells, strict=True)
+                ),
+                *(percent(row.number if row else None) for row in whole),
+                "" if share is None else percent(share),
+                *(cell(spending[label], name, STYLES[name]) for name in amounts),
+            ]
+        )
     takes = [f"{AMOUNTS[name]}/success" for name in amounts]
+    counts = (declared.innermost.many, declared.units)
     named = (*counts, *rate_heads(average, declared), "unreadable", *takes)
     footnotes = (
         "A run's splits are pooled; report without --compact shows each, with all intervals.",
@@ -185,37 +205,12 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     )
     return Grid(
         title="Results by run",
-        columns=(Column("run", "left"), Column("model", "left"), *map(Column, named)),
+        columns=(Heading("run", "left"), Heading("model", "left"), *map(Heading, named)),
         sections=rows_of(rows),
-        above=about(table.attrs),
+        above=about(attrs),
         footnotes=footnotes,
         data=_data(table, footnotes),
     )
-
-
-def _leaderboard_row(
-    record: Mapping[str, Any], table: pd.DataFrame, fact: Mapping[str, Any], average: Average
-) -> list[str]:
-    """Return a run in one line: of the intervals, that of the main measure."""
-    results: Results = table.attrs["results"][record["run"]][record[table.attrs["key"]]]
-    rule, declared = results.rules.headline, results.declared
-    parents, units = results.counts.behind[rule]
-    rates = rates_shown(average, declared)
-    cells = zip(rates, rate_cells(results, rule, average), strict=True)
-    whole = [results.row(measure.name) for measure in declared.of_parents]
-    share = fact["parse_failure_rate"]
-    return [
-        f"{record['run']}{'' if record['complete'] else ' (unfinished)'}",
-        str(fact["model"]),
-        f"{parents:,}",
-        f"{units:,}",
-        *(
-            str(cell) if one.main or isinstance(cell, str) else cell.text
-            for (one, _), cell in cells
-        ),
-        *(percent(row.number if row else None) for row in whole),
-        "" if share is None else percent(share),
-    ]
 
 
 def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:

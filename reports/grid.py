@@ -114,7 +114,8 @@ def described_grid(frame: pd.DataFrame) -> Grid:
     return Grid(
         title=attrs["title"],
         columns=tuple(
-            tables.Column(head, "left" if style == "text" else "right") for _, head, style in fields
+            tables.Heading(head, "left" if style == "text" else "right")
+            for _, head, style in fields
         ),
         sections=tuple(
             Section(tuple(Row(tuple(cells)) for cells in rows), title)

@@ -46,7 +46,7 @@ def list_command(
 
     Without a FOLDER these are runs/ and sweeps/. Shards of a run are listed, too.
     """
-    table = _listed(folders or FOLDERS, where, sort)
+    table = list_runs(folders or FOLDERS, where=where, sort=sort)
     emit(table, form, out, note=str(table.attrs["note"]))
     return 0
 
@@ -65,17 +65,9 @@ def list_runs(
     every setting. Raises `RunError` for folders that do not exist, and for a setting in `where`
     that no run has.
     """
-    from harness.runs import RunError
-
-    try:
-        return _listed([folders] if isinstance(folders, (Path, str)) else folders, where, sort)
-    except click.UsageError as error:
-        raise RunError(error.format_message()) from error
-
-
-def _listed(folders: Iterable[Path | str], where: Sequence[str], sort: str) -> pd.DataFrame:
     from reports.grid import Field, described, interval
 
+    folders = [folders] if isinstance(folders, (Path, str)) else folders
     records, notes, note = _runs_below([Path(path) for path in folders])
     records = _sorted([one for one in records if _has(one, where)], sort)
     if not records:
@@ -134,7 +126,7 @@ def _runs_below(folders: Sequence[Path]) -> tuple[list[dict[str, Any]], list[str
     there = [folder for folder in folders if folder.is_dir()]
     if not there:
         names = " or ".join(str(folder) for folder in folders)
-        raise click.UsageError(f"there is no folder {names}: name the folder that has the runs")
+        raise RunError(f"there is no folder {names}: name the folder that has the runs")
     records: dict[Path, dict[str, Any]] = {}
     notes: list[str] = []
     for folder in there:
@@ -156,7 +148,6 @@ def _record(path: Path, run: Run) -> dict[str, Any]:
 
     manifest, config = run.manifest, run.manifest.config
     state = state_of(run)
-    repeats, shuffles = config.get("repeats", 1), config.get("shuffles", 1)
     return {
         "path": path.as_posix(),
         "model": manifest.model_name,
@@ -165,7 +156,7 @@ def _record(path: Path, run: Run) -> dict[str, Any]:
         "protocol": str(config.get("protocol")),
         "state": state,
         "settled": len(read_settled(path)),
-        "units": int(manifest.dataset.get("rows") or 0) * repeats * shuffles,
+        "units": manifest.planned,
         **_score(run, state),
         "spent": spent_by(run),
         "created": manifest.created,
@@ -189,18 +180,20 @@ def _score(run: Run, state: str) -> dict[str, Any]:
 
 
 def _has(record: Mapping[str, Any], where: Sequence[str]) -> bool:
+    from harness.runs import RunError
+
     wanted: dict[str, list[str]] = {}
     for pair in where:
         name, sign, value = pair.partition("=")
         if not sign:
-            raise click.BadParameter(f"{pair!r}: write SETTING=VALUE", param_hint="--where")
+            raise RunError(f"--where {pair!r}: write SETTING=VALUE")
         wanted.setdefault(name.replace("-", "_"), []).append(value)
     known = {**record["settings"], **record}
     for name in wanted:
         if name not in known:
-            raise click.BadParameter(
-                f"{record['path']} has no setting {name!r} (`vlm-eval run --help` lists them)",
-                param_hint="--where",
+            raise RunError(
+                f"--where {name}: {record['path']} has no setting {name!r} (`vlm-eval run --help` "
+                "lists them)"
             )
     return all(
         any(value in _texts(known[name]) for value in values) for name, values in wanted.items()

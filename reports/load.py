@@ -50,12 +50,13 @@ def without_table(run: Run, error: RunError) -> None:
 
 def unfinished_lines(runs: dict[str, Run]) -> tuple[str, ...]:
     """Describe every unfinished run with its progress, a line each."""
-    return tuple(_unfinished(label, run) for label, run in runs.items() if not run.complete)
-
-
-def _unfinished(label: str, run: Run) -> str:
-    waiting = f"; it waits for {batches} of its provider" if (batches := run.waiting) else ""
-    return f"{run.incomplete()} of {label}{waiting}; what finished first may not be a fair sample"
+    return tuple(
+        f"{run.incomplete()} of {label}"
+        + (f"; it waits for {batches} of its provider" if (batches := run.waiting) else "")
+        + "; what finished first may not be a fair sample"
+        for label, run in runs.items()
+        if not run.complete
+    )
 
 
 def is_begun(path: Path) -> bool:

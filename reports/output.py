@@ -126,10 +126,9 @@ def emit(
     note: str | None = None,
 ) -> None:
     """Write a table in a format to a file or standard output."""
-    from reports.formats import FOR_PROGRAMS, grid, grids
+    from reports.formats import arranged
 
-    for_programs = form in FOR_PROGRAMS
-    emit_grids([grid(table, average)] if for_programs else grids(table, average), form, out, note)
+    emit_grids(arranged(table, form, average), form, out, note)
 
 
 def emit_grids(grids: Sequence[Grid], form: str, out: Path | None, note: str | None = None) -> None:

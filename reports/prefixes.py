@@ -8,19 +8,29 @@ run says how far the strict one would get.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from harness.runs import RunError
+from harness.runs.columns import total_column
 from harness.tables import interval_record
 from harness.tables.results import cluster_note
 from parsers import Average, Declaration, ScoredUnit, mean_interval
 from parsers.clusters import clustered_values
-from parsers.counting import Parent, cluster_above, parent_of, prefix, unmeasured
+from parsers.counting import (
+    Parent,
+    after_exclusion,
+    cluster_above,
+    is_cut_short,
+    parent_of,
+    prefix,
+    success,
+    unmeasured,
+)
 from parsers.rates import mean
 from reports.frames.rows import InvalidRule, RunRows, run_rows
-from reports.frames.tasks import in_order
 from reports.grid import Field, described, interval
 from reports.keys import INDEXES, Group, band
 from reports.load import RunLike, declarations, open_runs
@@ -114,20 +124,37 @@ def prefix_table(
 
 
 def _trials(rows: RunRows, places: Sequence[int]) -> tuple[list[_Trial], int]:
-    """Return the complete parents of these rows in each repeat, and how many there are in all."""
-    declared = rows.declared
-    above = cluster_above(declared, rows.rules, "")
-    units = [rows.trials[place][1] for place in places]
-    clusters = {parent_of(one, declared.innermost): parent_of(one, above) for one in units}
-    found = in_order(rows, places, rows.rules)
-    if units and not found:
+    """Return the complete parents of these rows in each repeat, and how many there are in all.
+
+    Units are in their order in the innermost parent. Invalid ones, and those that the measure
+    leaves open, are passed over; where the rules count invalid rows as failed, they are failures.
+    A parent is incomplete if a valid unit has no outcome yet, or one is missing.
+    """
+    declared, rules = rows.declared, rows.rules
+    main, above = declared.main_of_units, cluster_above(declared, rules, "")
+    units = after_exclusion((rows.trials[place][1] for place in places), rules)
+    columns = rows.frame[["index", total_column(declared)]].iloc[list(places)]
+    found: dict[tuple[int, Parent], list[tuple[int, ScoredUnit]]] = {}
+    for place, unit, (index, total) in zip(
+        places, units, columns.itertuples(index=False, name=None), strict=True
+    ):
+        if total and not unit.lost:
+            key = rows.trials[place][0], parent_of(unit, declared.innermost)
+            found.setdefault(key, []).append((int(index), unit))
+    complete, incomplete = [], 0
+    for (_, parent), of in found.items():
+        ordered = [unit for _, unit in sorted(of, key=itemgetter(0))]
+        outcomes = [success(unit, main.name, rules) for unit in ordered]
+        won = tuple(one for one in outcomes if one is not None)
+        waits = any(unit.scores is None and unit.invalid is None for unit in ordered)
+        if (waits and rules.unattempted != "fail") or is_cut_short(ordered, declared, rows.lengths):
+            incomplete += 1
+        elif won:
+            complete.append(_Trial(parent, parent_of(ordered[0], above), won))
+    measured = main.name not in rows.seen.graded | unmeasured(units, declared)
+    if not measured or not (complete or incomplete):
         raise RunError(_without(rows, units))
-    complete = [
-        _Trial(parent, clusters[parent], won)
-        for (_, parent), won in found.items()
-        if won is not None
-    ]
-    return complete, len(found) + bool(rows.unreached)
+    return complete, len(complete) + incomplete + bool(rows.unreached)
 
 
 def _without(rows: RunRows, units: Sequence[ScoredUnit]) -> str:

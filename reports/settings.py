@@ -70,7 +70,7 @@ _KNOWN = tuple({**SETTINGS, **TABLE, **FACTS})
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SettingsOfRuns:
     """Settings of several runs.
 
     constants: settings that all runs share.
@@ -81,7 +81,7 @@ class Settings:
     differences: dict[str, dict[str, Setting]]
 
 
-def compare(runs: Mapping[str, Run]) -> Settings:
+def compare(runs: Mapping[str, Run]) -> SettingsOfRuns:
     """Split the settings of runs into shared and differing ones. A single run has constants only.
 
     A setting missing from a run's manifest counts as None.
@@ -97,7 +97,7 @@ def compare(runs: Mapping[str, Run]) -> Settings:
             constants[name] = next(iter(values.values()))
         else:
             differences[name] = values
-    return Settings(constants, differences)
+    return SettingsOfRuns(constants, differences)
 
 
 def attrs_of(runs: dict[str, Run]) -> dict[Hashable, Any]:

@@ -12,7 +12,8 @@ import pandas as pd
 
 from harness.runs.columns import id_column, level_column, score_column
 from harness.tables.grid import NumberStyle
-from parsers.rates import Interval, special
+from parsers.clusters import t_quantile
+from parsers.rates import Interval
 from reports.frames.rows import RunRows
 from reports.grid import Field, Style
 from reports.grid import interval as interval_fields
@@ -94,7 +95,7 @@ def ratio_difference(
     if groups < 2:
         return difference, None
     square = math.fsum(math.fsum(parts) ** 2 for parts in sums.values())
-    reach = float(special().stdtrit(groups - 1, (1 + LEVEL) / 2))
+    reach = t_quantile(LEVEL, groups)
     error = reach * math.sqrt(square * groups / (groups - 1))
     ends = difference - error, difference + error
     return difference, Interval(*ends, "delta", groups, False)
@@ -140,7 +141,7 @@ def per_success(
     own = scale * math.fsum((spent - mean) ** 2 for spent, _ in pairs)
     other = scale * math.fsum((right - share) ** 2 for _, right in pairs)
     both = scale * math.fsum((spent - mean) * (right - share) for spent, right in pairs)
-    reach = float(special().stdtrit(groups - 1, (1 + LEVEL) / 2)) ** 2
+    reach = t_quantile(LEVEL, groups) ** 2
     square = successes**2 - reach * other
     middle = total * successes - reach * both
     inside = middle**2 - square * (total**2 - reach * own)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import pandas as pd
 
@@ -18,7 +18,7 @@ from parsers.estimates import PARENTS
 from reports.frames.agreement import disagreement
 from reports.frames.rows import InvalidRule, RunRows, common_rows, run_rows
 from reports.frames.runs import facts, measured_columns
-from reports.frames.units import Column, Kind, typed, union
+from reports.frames.units import Column, typed, union
 from reports.grid import benchmarks_of
 from reports.keys import Group, key_named, keys
 from reports.load import RunLike, declarations, open_runs, unfinished_lines
@@ -27,8 +27,6 @@ from reports.settings import attrs_of, unranked
 
 QUARTILES = ("median", "lower", "upper")
 """Columns of a measure without an average."""
-_KINDS: dict[str, Kind] = {"": "float64", "_low": "float64", "_high": "float64"}
-_KINDS |= {"_method": "str", "_few": "boolean"}
 
 
 def columns(
@@ -49,14 +47,10 @@ def columns(
         Column(declared.units, "Int64", f"{declared.units} behind them, repeats included"),
         *measured_columns(partial, declared),
         *(
-            Column(
-                f"{name_of(measure, declared)}_{average}{end}",
-                kind,
-                f"{name_of(measure, declared)}, {average}{end.replace('_', ', ')}",
-            )
-            for measure in declared.in_tables
-            for average in measure.averages
-            for end, kind in _KINDS.items()
+            column
+            for one in declared.in_tables
+            for average in one.averages
+            for column in _rate(f"{name_of(one, declared)}_{average}", f"{one.meaning}, {average}")
         ),
         *(column for measure in declared.of_parents for column in _of_parents(measure, declared)),
         *(
@@ -79,29 +73,51 @@ def columns(
 
 def _of_parents(measure: Measure, declared: Declaration) -> Iterator[Column]:
     level, name = declared.level(measure.over), name_of(measure, declared)
-    yield Column(name, "float64", f"missing while a {level.one} is incomplete")
-    yield Column(f"{name}_low", "float64", "its interval")
-    yield Column(f"{name}_high", "float64", "its interval")
-    yield Column(f"{name}_method", "str", "its method")
-    yield Column(f"{name}_few", "boolean", "whether it is marked")
+    yield from _rate(name, f"{measure.meaning}, missing while a {level.one} is incomplete")
     yield Column(f"{name}_succeeded", "Int64", f"successes among the complete {level.many}")
     yield Column(f"{name}_complete", "Int64", f"complete {level.many}")
     yield Column(f"{name}_total", "Int64", f"all {level.many} that count")
 
 
+def _rate(name: str, meaning: str) -> Iterator[Column]:
+    """Yield the columns of a rate and of its interval (`interval_record`)."""
+    yield Column(name, "float64", meaning)
+    yield Column(f"{name}_low", "float64", f"{meaning}, lower end")
+    yield Column(f"{name}_high", "float64", f"{meaning}, upper end")
+    yield Column(f"{name}_method", "str", f"{meaning}, method of the interval")
+    yield Column(f"{name}_few", "boolean", f"{meaning}, whether the interval is marked")
+
+
+class Options(TypedDict, total=False):
+    """How a table counts.
+
+    f1, invalid, cluster: rules in place of the runs' own (`reports.frames.rows.run_rows`).
+    common: whether only rows count where all runs have an outcome.
+    spending: whether `attrs["spending"]` has what a success takes in each run, for which its calls
+        are read.
+    details: whether tables for readers show all settings and both lines of a group.
+    """
+
+    f1: str | None
+    invalid: InvalidRule | None
+    cluster: str
+    common: bool
+    spending: bool
+    details: bool
+
+
 def main_table(
-    runs: RunLike | Iterable[RunLike],
-    *,
-    f1: str | None = None,
-    invalid: InvalidRule | None = None,
-    cluster: str = "",
-    details: bool = False,
+    runs: RunLike | Iterable[RunLike], key: str = SPLIT, **options: Unpack[Options]
 ) -> pd.DataFrame:
     """Return the metrics of each run by split, and over all its splits if there are several.
 
-    Each split has two lines, `valid` and `strict`; `invalid`, or else the run's own setting,
+    `key` is another of the `reports.keys.keys` of the runs' benchmarks, or several of them,
+    separated by commas, for their combinations. Measures of parents, such as task success, are
+    given only for keys whose groups hold parents whole.
+
+    Each group has two lines, `valid` and `strict`; `invalid`, or else the run's own setting,
     decides which is the headline. Runs are never pooled. Raises `RunError` for runs that cannot be
-    read.
+    read, for a key that a run does not have, and if no row is common.
 
     `attrs` of the frame:
     constants, differences: settings that the runs share, and those that differ.
@@ -114,40 +130,7 @@ def main_table(
     clusters, declarations: the same by run.
     results: by run and group, the numbers (`parsers.Results`).
     """
-    return by_table(runs, SPLIT, f1=f1, invalid=invalid, cluster=cluster, details=details)
-
-
-def by_table(
-    runs: RunLike | Iterable[RunLike],
-    key: str,
-    *,
-    f1: str | None = None,
-    invalid: InvalidRule | None = None,
-    cluster: str = "",
-    common: bool = False,
-    spending: bool = False,
-    details: bool = False,
-) -> pd.DataFrame:
-    """Return the same grouped by any of the `reports.keys.keys` of the runs' benchmarks.
-
-    Several of them, separated by commas, group by their combinations.
-
-    Measures of parents, such as task success, are given only for keys whose groups hold parents
-    whole. With `common`, only rows count where all runs have an outcome. With `spending`,
-    `attrs["spending"]` has what a success takes in each run, for which its calls are read.
-    `details` says whether tables for readers show all settings and both lines of a group. Raises
-    `RunError` as `main_table`, for a key that a run does not have, and if no row is common.
-    """
-    known = by_tables(
-        *(runs, (key,)),
-        f1=f1,
-        invalid=invalid,
-        cluster=cluster,
-        common=common,
-        spending=spending,
-        details=details,
-    )
-    return known[key]
+    return by_tables(runs, (key,), **options)[key]
 
 
 def by_tables(
@@ -161,7 +144,7 @@ def by_tables(
     spending: bool = False,
     details: bool = False,
 ) -> dict[str, pd.DataFrame]:
-    """Return a `by_table` for each of the keys; the runs are read once."""
+    """Return a `main_table` for each of the keys; the runs are read once."""
     opened, named = open_runs(runs), tuple(named)
     for label, run in opened.items():
         for key in named:
@@ -176,8 +159,14 @@ def by_tables(
     counted = {rows.label: rows.frame[id_column(rows.declared)].nunique() for rows in evaluated}
     own_rules = f1 is None and invalid is None and not cluster
     disagreeing = [*filter(None, map(disagreement, evaluated))] if own_rules else []
+    common_lines = []
     if common:
         evaluated = common_rows(evaluated)
+        shared_rows = evaluated[0].frame[id_column(evaluated[0].declared)].nunique()
+        of_runs = ", ".join(f"{number:,} in {label}" for label, number in counted.items())
+        common_lines = [
+            f"on the {shared_rows:,} rows that all runs have an outcome for (of {of_runs})"
+        ]
     settings = attrs_of(opened)
     shared: dict[Hashable, Any] = {
         "cluster": evaluated[0].rules.cluster,
@@ -190,7 +179,7 @@ def by_tables(
         "unranked": unranked(settings["differences"], common=common),
         "unfinished": unfinished_lines(opened),
         "disagreeing": disagreeing,
-        "common": [_common_line(evaluated, counted)] if common else [],
+        "common": common_lines,
         "details": details,
         "spending": {rows.label: _spending(rows) for rows in evaluated} if spending else {},
     }
@@ -269,12 +258,6 @@ def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame
     return whole
 
 
-def _common_line(evaluated: Sequence[RunRows], counted: Mapping[str, int]) -> str:
-    shared = evaluated[0].frame[id_column(evaluated[0].declared)].nunique()
-    of_runs = ", ".join(f"{number:,} in {label}" for label, number in counted.items())
-    return f"on the {shared:,} rows that all runs have an outcome for (of {of_runs})"
-
-
 def grouped(rows: RunRows, name: str) -> Iterator[tuple[str, list[int], Results]]:
     """Yield the groups of a run's rows by a key: name, places in the frame, and numbers.
 
@@ -296,7 +279,8 @@ def _records(
     rows: RunRows, key: str, group: str, places: Sequence[int], found: Results
 ) -> Iterator[dict[str, Any]]:
     """Yield the lines of a group: `valid` without invalid rows, `strict` with them as 0."""
-    part = rows.frame.iloc[list(places)]
+    part, counts = rows.frame.iloc[list(places)], found.counts
+    excluded = sum(counts.excluded.values())
     spent = ("input_tokens", "output_tokens", "cost")
     for rule in LINES:
         headline = rule == found.rules.headline
@@ -304,7 +288,11 @@ def _records(
             "run": rows.label,
             "complete": rows.run.complete,
             key: group,
-            **_outcome_counts(found),
+            "valid": counts.n_valid,
+            "invalid": counts.n_invalid - excluded,
+            "excluded": excluded,
+            "unsettled": counts.n_unsettled,
+            "parse_failure_rate": counts.parse_failure_rate,
             **{column: part[column].sum(min_count=1) for column in spent},
             "line": rule,
             "headline": headline,
@@ -340,14 +328,3 @@ def _numbers(found: Results, rule: Rule) -> dict[str, Any]:
                 f"{name_of(measure, declared)}_{q}": v for q, v in zip(QUARTILES, ends, strict=True)
             }
     return values | {"few": few}
-
-
-def _outcome_counts(found: Results) -> dict[str, Any]:
-    counts = found.counts
-    return {
-        "valid": counts.n_valid,
-        "invalid": counts.n_invalid - (excluded := sum(counts.excluded.values())),
-        "excluded": excluded,
-        "unsettled": counts.n_unsettled,
-        "parse_failure_rate": counts.parse_failure_rate,
-    }

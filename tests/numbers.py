@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parsers import Estimate, Results
+from parsers import Estimate, Results, every_result
 from parsers.counting import Rule
 
 Json = dict[str, Any]
@@ -54,3 +54,9 @@ def estimate(found: Results, measure: str, average: str = "", rule: Rule | None 
 def results(summary: Mapping[str, Any]) -> Json:
     """Everything that it says about scores, as two runs that agree have it."""
     return {name: summary[name] for name in ("rules", "repeats", "counts", "estimates")}
+
+
+def results_by(key: str, *given: Any, **more: Any) -> dict[str, Results]:
+    """The numbers of each value of a group, of what `every_result` is given."""
+    found = every_result(*given, **more)
+    return {value: part for (group, value), part in found.items() if group == key}

@@ -195,7 +195,7 @@ def test_a_name_of_a_missing_leaf_is_refused_in_one_line(
         call("run", "-m", "lexical", *SAMPLE, "--out", "a")
     lines = call(*words, code=2).splitlines()
     said = [line for line in lines if line.startswith("vlm-eval:")]
-    assert len(said) == 1 and f"leaf {leaf}" in said[0] and "is not installed" in said[0]
+    assert len(said) == 1 and f"module {leaf}" in said[0] and "is not installed" in said[0]
     assert not any("Traceback" in line for line in lines)
 
 

@@ -310,13 +310,6 @@ def test_one_s_own_steps_under_a_name_of_their_own_are_checked_and_run(example: 
     assert "2 steps of 1 task" in out and "not scored" not in out
 
 
-@pytest.mark.parametrize("example", ["Steps with a loader"], indirect=True)
-def test_a_loader_of_another_package_is_run(example: Example) -> None:
-    options = ("--data", "episodes.json", "--image-policy", "none", "--distractors", "2")
-    out = example.run("run", "--model", "oracle", "--benchmark", "click-episodes", *options)
-    assert "1 step of 1 task" in out and "not scored" not in out
-
-
 @pytest.mark.parametrize("example", ["A benchmark of another kind"], indirect=True)
 def test_a_benchmark_of_another_kind_is_listed_shown_and_run(example: Example) -> None:
     assert "1 call per icon; pictures: none" in example.run("protocols")

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from adapters.batches.contract import Fields, Gone, PackLimits, RemoteBatch
-from adapters.batches.hosted import UPLOAD_S, HostedBatches, checked_id, is_id, seconds_of
+from adapters.batches.hosted import BINARY, UPLOAD_S, HostedBatches, is_id, seconds_of
 from adapters.checks import read_json
 from adapters.contract import FaultKind
 from adapters.faults import Failure
@@ -52,7 +52,9 @@ class AnthropicBatches(HostedBatches):
     """One model in Anthropic's batches, by an `AsyncAnthropic`."""
 
     limits = LIMITS
-    address = f"{PATH}/"
+    address = files = f"{PATH}/"
+    # Not from `results_url`: the key goes to no address that a server names.
+    content = f"{PATH}/%s/results", BINARY
     after = "after_id"
 
     def _wrapped(self, id: bytes, body: bytes) -> bytes:
@@ -74,10 +76,8 @@ class AnthropicBatches(HostedBatches):
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         # The API is not documented to take a body without its length.
         headers = {"Content-Length": str(_length(path))}
-        batch = await self._ask(
-            self._call("post", PATH, content=_body(path), headers=headers, timeout=UPLOAD_S)
-        )
-        return self._batch(batch, checked_id(batch.text("id")))
+        begun = self._call("post", PATH, content=_body(path), headers=headers, timeout=UPLOAD_S)
+        return self._begun(await self._ask(begun))
 
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
@@ -102,13 +102,8 @@ class AnthropicBatches(HostedBatches):
     async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
         if not batch.where:
             raise Gone("server", f"{self._adapter.speaker} keeps no results of {batch.id}")
-        # Not from `results_url`: the key goes to no address that a server names.
-        path = f"{self.address}{checked_id(batch.id)}/results"
-        async for line in self._lines(path, headers={"Accept": "application/binary"}):
+        async for line in super().fetch(batch):
             yield line
-
-    async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
-        await self._unless_over("delete", self.address + checked_id(batch.id))
 
     def _batch(self, batch: Fields, id: str) -> RemoteBatch:
         counts, expires_at = batch.inner("request_counts"), seconds_of(batch.text("expires_at"))

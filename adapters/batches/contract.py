@@ -65,7 +65,7 @@ class PackLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RequestLine:
     """One request as a line of a batch: JSON without a line break, and the parameters in it, for
     `Reply.sent`."""
 
@@ -106,22 +106,20 @@ class Deferring(ABC):
     """Batches for one model of a provider, whose adapter writes bodies and reads replies.
 
     limits: of a batch.
-    preflights: whether the model can be asked one thing at once, before much is sent.
     id_field: the field of a line of results that holds the id of its request.
     """
 
     limits: PackLimits
-    preflights: bool = True
     id_field: ClassVar[str] = "custom_id"
 
     def __init__(self, adapter: ApiAdapter) -> None:
         self._adapter = adapter
 
-    async def line(self, id: str, request: Request, pictures: PictureSource) -> Line:
+    async def line(self, id: str, request: Request, pictures: PictureSource) -> RequestLine:
         """Return the body of the ordinary call as a line, but for cache marks and tier. Raises
         `Fatal`."""
         body, sent = await self._adapter.body(_unmarked(request), pictures)
-        return Line(self._wrapped(id.encode(), body), sent)
+        return RequestLine(self._wrapped(id.encode(), body), sent)
 
     def id_of(self, line: bytes) -> str:
         """Return the id in a line of results, whatever else is in it. Raises ValueError without
@@ -204,31 +202,21 @@ class Deferring(ABC):
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
         """Delete the provider's copies of a batch."""
 
-    def told(self, path: Path) -> str | None:
-        """Return what the user must do to get this file answered; None: nothing.
-
-        The file is then needed until the batch has ended, and is deleted by `clean`.
-        """
-        return None
-
 
 @runtime_checkable
 class Deferrable(Protocol):
     """An adapter whose provider may take requests in batches."""
 
-    def deferring(self, folder: Path) -> Deferring:
-        """Return the way to send them. Raises `Fatal` if this model takes none.
-
-        folder: where the files of lines lie that `upload` and `create` are given.
-        """
+    def deferring(self) -> Deferring:
+        """Return the way to send them. Raises `Fatal` if this model takes none."""
         ...
 
 
-def deferring_of(adapter: Adapter, name: str, folder: Path) -> Deferring:
+def deferring_of(adapter: Adapter, name: str) -> Deferring:
     """Return how an adapter is asked in batches. Raises `Fatal` if it is not."""
     if not isinstance(adapter, Deferrable):
         raise Fatal(f"{name} does not say how it is asked in batches: leave --tier out")
-    return adapter.deferring(folder)
+    return adapter.deferring()
 
 
 def _unmarked(request: Request) -> Request:

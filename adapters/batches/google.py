@@ -9,7 +9,7 @@ Written against the API's reference, November 2026.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -61,8 +61,10 @@ class GoogleBatches(HostedBatches):
 
     limits = LIMITS
     id_field = "key"
-    address = ""
+    address = files = ""
+    content = "%s:download", {"params": {"alt": "media"}}
     cancels = ":cancel"
+    named = "name"
 
     def __init__(
         self, adapter: ApiAdapter, endpoint: Endpoint, sdk: Callable[[], genai.Client]
@@ -93,11 +95,11 @@ class GoogleBatches(HostedBatches):
     async def upload(self, token: str, path: Path) -> str:
         from google.genai.types import HttpOptions, UploadFileConfig
 
-        async for page in self._pages("files", "files", pageSize=100):
-            for known in page:
-                name, sound = known.text("name"), known.text("state") != "FAILED"
-                if known.text("displayName") == token and sound and is_id(name):
-                    return name
+        def is_ours(file: Fields) -> bool:
+            return file.text("displayName") == token and file.text("state") != "FAILED"
+
+        if known := await self._listed(is_ours, "files", "files", pageSize=100):
+            return known.text("name")
         # The address that the server gives for the pieces is moved to the base URL.
         about = UploadFileConfig(
             display_name=token,
@@ -120,28 +122,17 @@ class GoogleBatches(HostedBatches):
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         batch = {"displayName": token, "inputConfig": {"fileName": uploaded}}
         begins = f"{self._model}:batchGenerateContent"
-        made = await self._ask(self._call("post", begins, json={"batch": batch}))
-        return self._batch(made, checked_id(made.text("name")))
+        return self._begun(await self._ask(self._call("post", begins, json={"batch": batch})))
 
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
     ) -> RemoteBatch | None:
-        async for page in self._pages("batches", "operations", pageSize=100):
-            for one in page:
-                name, ours = one.text("name"), one.inner("metadata").text("displayName") == token
-                if ours and is_id(name) and name not in known:
-                    return self._batch(one, name)
-        return None
+        def is_ours(batch: Fields) -> bool:
+            tag = batch.inner("metadata").text("displayName")
+            return tag == token and batch.text("name") not in known
 
-    async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
-        for name in batch.where:
-            path = f"{checked_id(name)}:download"
-            async for line in self._lines(path, params={"alt": "media"}):
-                yield line
-
-    async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
-        for name in filter(None, (uploaded, *batch.where)):
-            await self._unless_over("delete", checked_id(name))
+        found = await self._listed(is_ours, "batches", "operations", pageSize=100)
+        return self._begun(found) if found else None
 
     async def _call(
         self, method: str, path: str, *, stream: bool = False, **more: Any

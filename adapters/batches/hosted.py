@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar
@@ -18,6 +18,7 @@ from adapters.faults import Failure, judge
 
 MAX_PAGES = 100
 """Pages of a listing that are looked through: a server may say for ever that there are more."""
+BINARY = {"headers": {"Accept": "application/binary"}}
 UPLOAD_S = 600.0
 """Seconds that a server may take to answer an upload, once it has it."""
 _YEAR_9999 = 253_370_764_800.0
@@ -33,13 +34,19 @@ class HostedBatches(Deferring):
     """Batches at a provider, asked by the client of its SDK, which has the address and the key.
 
     address: what comes before a batch's id in its path.
-    cancels: what follows it where the batch is cancelled.
+    files: what comes before the id of a file, to delete it.
+    content: the path of results, by an id in `RemoteBatch.where`, and how they are asked for.
+    cancels: what follows a batch's path where it is cancelled.
     after: the parameter of listings that takes the last id of the page before.
+    named: the field with the id of a batch or file.
     """
 
     address: ClassVar[str]
+    files: ClassVar[str]
+    content: ClassVar[tuple[str, Mapping[str, Any]]]
     cancels: ClassVar[str] = "/cancel"
     after: ClassVar[str] = "after"
+    named: ClassVar[str] = "id"
 
     def __init__(self, adapter: ApiAdapter, client: Any) -> None:
         super().__init__(adapter)
@@ -49,12 +56,36 @@ class HostedBatches(Deferring):
         """Read a batch."""
         raise NotImplementedError
 
+    def _begun(self, batch: Fields) -> RemoteBatch:
+        """Read a batch that was just begun. Raises `Fault` for one without an id."""
+        return self._batch(batch, checked_id(batch.text(self.named)))
+
+    async def _listed(
+        self, is_wanted: Callable[[Fields], bool], path: str, field: str = "data", **query: object
+    ) -> Fields | None:
+        """Return the first object of a listing that is wanted and has an id."""
+        async for page in self._pages(path, field, **query):
+            for one in page:
+                if is_id(one.text(self.named)) and is_wanted(one):
+                    return one
+        return None
+
     async def poll(self, id: str) -> RemoteBatch:
         asked = self._call("get", self.address + checked_id(id))
         return self._batch(await self._ask(asked, known=True), id)
 
     async def cancel(self, id: str) -> None:
         await self._unless_over("post", self.address + checked_id(id) + self.cancels)
+
+    async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
+        path, asked = self.content
+        for id in batch.where:
+            async for line in self._lines(path % checked_id(id), **asked):
+                yield line
+
+    async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
+        for id in filter(None, (uploaded, *batch.where)):
+            await self._unless_over("delete", self.files + checked_id(id))
 
     def _call(
         self, method: str, path: str, *, stream: bool = False, **more: Any

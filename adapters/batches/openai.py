@@ -6,13 +6,14 @@ against the API reference and openai 3.54, November 2026.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from adapters.batches.contract import Deferring, Fields, PackLimits, RemoteBatch
-from adapters.batches.hosted import UPLOAD_S, HostedBatches, checked_id, is_id, moment
+from adapters.batches.contract import Fields, PackLimits, RemoteBatch
+from adapters.batches.hosted import BINARY, UPLOAD_S, HostedBatches, checked_id, is_id, moment
 from adapters.checks import read_json
 from adapters.contract import FaultKind
 from adapters.faults import Failure
@@ -23,7 +24,6 @@ RUNNING = {"validating", "in_progress", "finalizing", "cancelling"}
 ENDED = {"completed", "failed", "expired", "cancelled"}
 FULL = "token_limit_exceeded"
 _TIMEOUTS = {"batch_expired", "request_timeout"}
-_DAY_S = 86_400.0
 
 
 class _Response(msgspec.Struct):
@@ -35,12 +35,17 @@ class _Response(msgspec.Struct):
 class _Line(msgspec.Struct):
     custom_id: str
     response: _Response | None = None
-    # An object of OpenAI's and of vLLM's, or a text.
+    # An object, or a text.
     error: object = None
 
 
-class ChatLines(Deferring):
-    """Lines in the form of OpenAI's batches, which vLLM reads, too."""
+class OpenAIBatches(HostedBatches):
+    """One model in OpenAI's batches, by an `AsyncOpenAI`."""
+
+    limits = LIMITS
+    address = "/batches/"
+    files = "/files/"
+    content = "/files/%s/content", BINARY
 
     def _wrapped(self, id: bytes, body: bytes) -> bytes:
         head = b'{"custom_id":"%b","method":"POST","url":"%b","body":%b}'
@@ -57,23 +62,14 @@ class ChatLines(Deferring):
             return response.body, {"x-request-id": response.request_id or ""}
         if not 400 <= response.status_code < 600:
             raise ValueError(f"the status {response.status_code}")
-        # vLLM leaves the body empty and puts the error next to it.
+        # Some servers leave the body empty and put the error next to it.
         return self._adapter.failed(response.status_code, _inner(response.body or said.error))
-
-
-class OpenAIBatches(ChatLines, HostedBatches):
-    """One model in OpenAI's batches, by an `AsyncOpenAI`."""
-
-    limits = LIMITS
-    address = "/batches/"
 
     async def upload(self, token: str, path: Path) -> str:
         name = f"{token}.jsonl"
-        listed = self._pages("/files", purpose="batch", limit=1000, order="desc")
-        async for page in listed:
-            for known in page:
-                if known.text("filename") == name and is_id(known.text("id")):
-                    return known.text("id")
+        query: dict[str, Any] = {"purpose": "batch", "limit": 1000, "order": "desc"}
+        if known := await self._listed(lambda one: one.text("filename") == name, "/files", **query):
+            return known.text("id")
         # An open file is sent in pieces; a path would be read as a whole.
         with path.open("rb") as file:
             made = self._client.files.with_raw_response.create(
@@ -88,31 +84,17 @@ class OpenAIBatches(ChatLines, HostedBatches):
             "input_file_id": uploaded,
             "metadata": {"vlm_eval": token},
         }
-        batch = await self._ask(self._call("post", "/batches", body=body))
-        return self._batch(batch, checked_id(batch.text("id")))
+        return self._begun(await self._ask(self._call("post", "/batches", body=body)))
 
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
     ) -> RemoteBatch | None:
-        async for page in self._pages("/batches", limit=100):
-            for batch in page:
-                id, ours = batch.text("id"), batch.inner("metadata").text("vlm_eval") == token
-                if ours and is_id(id) and id not in known:
-                    return self._batch(batch, id)
-            # Newest first, as far as is known; a day on top in case it is not quite so.
-            if all((batch.number("created_at") or since) < since - _DAY_S for batch in page):
-                break
-        return None
+        def is_ours(batch: Fields) -> bool:
+            tag = batch.inner("metadata").text("vlm_eval")
+            return tag == token and batch.text("id") not in known
 
-    async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
-        for id in batch.where:
-            path = f"/files/{checked_id(id)}/content"
-            async for line in self._lines(path, headers={"Accept": "application/binary"}):
-                yield line
-
-    async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
-        for id in filter(None, (uploaded, *batch.where)):
-            await self._unless_over("delete", f"/files/{checked_id(id)}")
+        found = await self._listed(is_ours, "/batches", limit=100)
+        return self._begun(found) if found else None
 
     def _batch(self, batch: Fields, id: str) -> RemoteBatch:
         status, expires_at = batch.text("status"), batch.number("expires_at")

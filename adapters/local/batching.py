@@ -11,12 +11,12 @@ from typing import Generic, Protocol, TypeVar
 
 from adapters.contract import (
     AdapterInfo,
+    AskingSession,
     Fatal,
     Fault,
     Participant,
     PictureSource,
     Request,
-    Session,
 )
 from adapters.conversation import Reply
 
@@ -95,7 +95,7 @@ class BatchAdapter(Participant, ABC, Generic[P]):
             if call in self._waiting:
                 self._waiting.remove(call)
 
-    async def open(self, session: Session) -> None:
+    async def open(self, session: AskingSession) -> None:
         # What an earlier session left, its interruption above all, does not count any more.
         self._loop = None
 

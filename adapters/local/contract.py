@@ -1,7 +1,7 @@
 """Records and interfaces of local inference. Imports nothing heavy.
 
-A `Family` knows one kind of model: how a conversation becomes token ids, what its pictures become,
-and which positions its tokens have. Everything else is the same for all of them.
+A `ModelFamily` knows one kind of model: how a conversation becomes token ids, what its pictures
+become, and which positions its tokens have. Everything else is the same for all of them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Padded:
     """The picture tensors of all rows, concatenated in row order."""
 
 
-class Family(Protocol):
+class ModelFamily(Protocol):
     """One kind of model: its tokenizer and its rules, without state; used from several threads."""
 
     @property
@@ -123,7 +123,7 @@ class Loaded:
     """A model with its family, ready on its device."""
 
     model: Any
-    family: Family
+    family: ModelFamily
     device: str
     context_tokens: int | None
     facts: Mapping[str, object] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
-from adapters.contract import Adapter, Described, Fatal
+from adapters.contract import Adapter, Fatal, UnloadedModel
 from adapters.local import unloaded
 from adapters.local.checkpoint import fetch_weights, locate
 from adapters.local.options import HUB, LocalOptions, Seq2SeqOptions, device_of
@@ -40,7 +40,7 @@ class Factory:
     """
 
     def __init__(
-        self, declared: type, describes: Callable[[str, Mapping[str, Any], bool], Described]
+        self, declared: type, describes: Callable[[str, Mapping[str, Any], bool], UnloadedModel]
     ) -> None:
         self.declared = declared
         self.__signature__: inspect.Signature = parameters_of(declared)
@@ -50,7 +50,7 @@ class Factory:
         """Load the model. Raises `Fatal` with one line."""
         return self.describe(model, loads=True, **options).load()
 
-    def describe(self, model: str, *, loads: bool = False, **options: object) -> Described:
+    def describe(self, model: str, *, loads: bool = False, **options: object) -> UnloadedModel:
         """Return the adapter's declaration and a loader. Raises `Fatal`."""
         return self._describes(model, read_options(self, options), loads)
 
@@ -67,11 +67,11 @@ def local_options(name: str, model: str, read: Mapping[str, Any]) -> LocalOption
     return LocalOptions(model, name, **known)
 
 
-def _local(name: str, model: str, read: Mapping[str, Any], loads: bool) -> Described:
+def _local(name: str, model: str, read: Mapping[str, Any], loads: bool) -> UnloadedModel:
     return describe(local_options(name, model, read), loads=loads)
 
 
-def describe(options: LocalOptions, *, loads: bool = False) -> Described:
+def describe(options: LocalOptions, *, loads: bool = False) -> UnloadedModel:
     """Return a local model's declaration and a loader; see `Factory`."""
     check_installed()
     device = device_of(options)
@@ -87,10 +87,10 @@ def describe(options: LocalOptions, *, loads: bool = False) -> Described:
         with announced(info.name, where):
             return opened(info, model.load(), options.batch_size)
 
-    return Described(info, load)
+    return UnloadedModel(info, load)
 
 
-def _seq2seq(model: str, read: Mapping[str, Any], loads: bool) -> Described:
+def _seq2seq(model: str, read: Mapping[str, Any], loads: bool) -> UnloadedModel:
     """These models are small: what can be wrong before one is loaded is the same if it `loads`."""
     named, options = local_options("seq2seq", model, read), Seq2SeqOptions(**read)
     check_installed()
@@ -111,7 +111,7 @@ def _seq2seq(model: str, read: Mapping[str, Any], loads: bool) -> Described:
         model = seq2seq.loaded(family, checkpoint, device, dtype)
         return opened(info, model, rows)
 
-    return Described(info, load)
+    return UnloadedModel(info, load)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from adapters.local.checkpoint import UNKNOWN_RAM, free_ram
-from adapters.local.contract import Family, Loaded
+from adapters.local.contract import Loaded, ModelFamily
 
 MOST_ROWS = 64
 CPU_ROWS = 4
@@ -108,7 +108,7 @@ def _largest(config: Any, name: str, otherwise: int) -> int:
     return max(values, default=0) or otherwise
 
 
-def typical_tokens(family: Family, context: int | None) -> int:
+def typical_tokens(family: ModelFamily, context: int | None) -> int:
     """Tokens of a step: a full-page screenshot as large as the model takes it, and the texts."""
     rule = family.image_rule
     picture = rule.tokens(*rule.fit(*TYPICAL_PAGE)) if rule else None

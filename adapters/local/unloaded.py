@@ -12,9 +12,9 @@ from adapters.local.processors import check_torchvision
 from adapters.thinking import Thinking, thinking_of
 
 if TYPE_CHECKING:
-    from adapters.local.qwen_vl.loading import Described
+    from adapters.local.qwen_vl.loading import UnloadedQwenVL
 
-    Unloaded = loading.TransformersModel | Described
+    Unloaded = loading.TransformersModel | UnloadedQwenVL
     """A model on one device, read except for its weights. `settings` are those that change replies,
     for the run's record."""
 

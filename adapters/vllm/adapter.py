@@ -17,12 +17,12 @@ from typing import Any
 from adapters.contract import (
     Adapter,
     AdapterInfo,
-    Described,
     Fatal,
     Fault,
     Generation,
     PictureSource,
     Request,
+    UnloadedModel,
 )
 from adapters.conversation import Finish, Picture, Reply, Usage
 from adapters.local import loading
@@ -37,7 +37,7 @@ from adapters.local.unloaded import declared
 from adapters.options import SWITCHES, Count
 from adapters.processes import Child
 from adapters.registry import install
-from adapters.vllm.exchange import Call, Exchange, Generated, Ready, Shown
+from adapters.vllm.exchange import EngineCall, EnginePicture, EngineReady, EngineReply, Exchange
 
 PATIENCE_S = 10.0
 """Seconds that the engine may take to end by itself; what then is left is killed."""
@@ -78,7 +78,7 @@ class VllmAdapter:
         self._engine = Exchange(child)
         ready = self._engine.ask(arguments, " while the model was being loaded")
         try:
-            self._ready: Ready = ready.result()
+            self._ready: EngineReady = ready.result()
         except BaseException:
             self._engine.close()
             raise
@@ -100,10 +100,10 @@ class VllmAdapter:
         generation = request.generation
         sent = _sampling(request, min(room, generation.max_tokens))
         pixels = await asyncio.gather(*(pictures.pixels(picture) for picture in shown))
-        images = tuple(Shown(_uuid(p), made) for p, made in zip(shown, pixels, strict=True))
+        images = tuple(EnginePicture(_uuid(p), made) for p, made in zip(shown, pixels, strict=True))
         sampling = {**sent, **self._limits}
-        future = self._engine.ask(Call(ids, images, sampling), "; replies so far are kept")
-        result: Generated | Fault = await asyncio.wrap_future(future)
+        future = self._engine.ask(EngineCall(ids, images, sampling), "; replies so far are kept")
+        result: EngineReply | Fault = await asyncio.wrap_future(future)
         if isinstance(result, Fault):
             raise result
         if result.finish is Finish.TOO_LONG:
@@ -135,7 +135,9 @@ class VllmAdapter:
         grown = sum(self._family.growth(p.width, p.height) for p in conversation.pictures)
         return ids, len(ids) + grown
 
-    def _reply(self, ids: tuple[int, ...], result: Generated, sent: Mapping[str, object]) -> Reply:
+    def _reply(
+        self, ids: tuple[int, ...], result: EngineReply, sent: Mapping[str, object]
+    ) -> Reply:
         text = self._family.decode(result.ids)
         usage = Usage(input=result.prompt, cached=result.cached, output=len(result.ids))
         self.counts.update(
@@ -219,7 +221,7 @@ class VllmOptions:
     """Further arguments of vLLM's `AsyncEngineArgs`."""
 
 
-def _described(model: str, read: Mapping[str, Any], loads: bool) -> Described:
+def _described(model: str, read: Mapping[str, Any], loads: bool) -> UnloadedModel:
     options = VllmOptions(**read)
     if not model and options.model_path is None:
         raise Fatal(f"which model? name it like {EXAMPLE} or vllm:FOLDER")
@@ -272,7 +274,7 @@ def _described(model: str, read: Mapping[str, Any], loads: bool) -> Described:
                 info, family, {**PREFIXES, **arguments, **(options.engine_args or {})}, environment
             )
 
-    return Described(info, load)
+    return UnloadedModel(info, load)
 
 
 def _info(info: AdapterInfo, options: VllmOptions, invariant: bool) -> AdapterInfo:

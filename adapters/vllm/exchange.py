@@ -1,7 +1,7 @@
 """What this process and the one that has the engine tell each other, many calls at once.
 
 The child (`serving.py`) receives pairs of a number and a message, and answers each question with an
-`Answer` of its number, in any order. What has no answer has no number.
+`EngineAnswer` of its number, in any order. What has no answer has no number.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adapters.processes import Child, ChildEnded
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class EngineReady:
     """The model is loaded."""
 
     context_tokens: int | None
@@ -28,7 +28,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class EngineReply:
     """One generated reply."""
 
     ids: tuple[int, ...]
@@ -42,7 +42,7 @@ class Generated:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EnginePicture:
     """A picture, and what it is known by in the engine's caches."""
 
     uuid: str
@@ -50,11 +50,11 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class EngineCall:
     """A reply to generate; `sampling` are arguments of `SamplingParams`."""
 
     ids: tuple[int, ...]
-    pictures: tuple[Shown, ...]
+    pictures: tuple[EnginePicture, ...]
     sampling: Mapping[str, object]
 
 
@@ -71,7 +71,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EngineAnswer:
     """The answer to a question, or why nothing can be asked any more."""
 
     number: int
@@ -162,7 +162,7 @@ class Exchange:
                 future.set_exception(Fatal(reason if self._closed else reason + and_so))
         self._outbox.put(None)
 
-    def _take(self, answer: Answer) -> None:
+    def _take(self, answer: EngineAnswer) -> None:
         with self._lock:
             _, future = self._open.pop(answer.number)
         if not future.set_running_or_notify_cancel():

@@ -1,7 +1,7 @@
 """The process that has vLLM's engine: it loads the model, answers calls, and ends with its parent.
 
 `VllmAdapter` starts it as a child that runs `serve`. It answers the arguments of `AsyncEngineArgs`
-with `Ready`, and then every `Call` (`exchange.py`).
+with `EngineReady`, and then every `EngineCall` (`exchange.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from adapters.contract import Fault
 from adapters.conversation import Finish
 from adapters.local.options import line
 from adapters.processes.child import Receive, Send
-from adapters.vllm.exchange import Abort, Answer, Call, Generated, Ready, Stop
+from adapters.vllm.exchange import Abort, EngineAnswer, EngineCall, EngineReady, EngineReply, Stop
 
 _FINISHES = {
     "stop": Finish.STOP,
@@ -56,9 +56,9 @@ async def _serve(
         ready = _ready(engine)
     except Exception as error:
         reason = f"vLLM cannot load the model: {_cause(_log()) or line(error)}"
-        send(Answer(number, None, fatal=reason))
+        send(EngineAnswer(number, None, fatal=reason))
         return
-    send(Answer(number, ready))
+    send(EngineAnswer(number, ready))
     inbox: asyncio.Queue[tuple[int, object]] = asyncio.Queue()
     threading.Thread(
         target=_pump, args=(receive, inbox, asyncio.get_running_loop()), daemon=True
@@ -68,7 +68,7 @@ async def _serve(
         number, message = await inbox.get()
         if isinstance(message, Stop):
             break
-        if isinstance(message, Call):
+        if isinstance(message, EngineCall):
             task = asyncio.create_task(_answer(engine, number, message, send))
             task.add_done_callback(partial(_forget, calls, number))
             calls[number] = task
@@ -95,7 +95,7 @@ def _engine(arguments: Mapping[str, object]) -> Any:
     return AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments))
 
 
-def _ready(engine: Any) -> Ready:
+def _ready(engine: Any) -> EngineReady:
     import vllm
 
     config = engine.model_config
@@ -109,18 +109,18 @@ def _ready(engine: Any) -> Ready:
         facts["torch"] = torch.__version__
         if torch.cuda.is_available():
             facts["device"] = torch.cuda.get_device_name(0)
-    return Ready(int(config.max_model_len), facts)
+    return EngineReady(int(config.max_model_len), facts)
 
 
-async def _answer(engine: Any, number: int, call: Call, send: Send) -> None:
+async def _answer(engine: Any, number: int, call: EngineCall, send: Send) -> None:
     try:
         answer = await _answered(engine, number, call)
     except asyncio.CancelledError:
-        answer = Answer(number, None)
+        answer = EngineAnswer(number, None)
     send(answer)
 
 
-async def _answered(engine: Any, number: int, call: Call) -> Answer:
+async def _answered(engine: Any, number: int, call: EngineCall) -> EngineAnswer:
     from vllm.exceptions import VLLMClientError
     from vllm.v1.engine.exceptions import EngineDeadError
 
@@ -129,24 +129,26 @@ async def _answered(engine: Any, number: int, call: Call) -> Answer:
         output = await _generated(engine, number, call)
     except VLLMClientError as error:
         if _TOO_LONG.search(str(error)):
-            return Answer(number, Generated((), Finish.TOO_LONG, 0, 0, 0.0))
-        return Answer(number, None, fatal=f"vLLM refuses the prompt: {line(error)}")
+            return EngineAnswer(number, EngineReply((), Finish.TOO_LONG, 0, 0, 0.0))
+        return EngineAnswer(number, None, fatal=f"vLLM refuses the prompt: {line(error)}")
     except EngineDeadError as error:
-        return Answer(number, None, fatal=f"vLLM ended: {_cause(_log()) or line(error)}")
+        return EngineAnswer(number, None, fatal=f"vLLM ended: {_cause(_log()) or line(error)}")
     except Exception as error:
         # The engine wraps the reason of a failed call in another error.
         reason = error.__cause__ or error
-        return Answer(number, _fault(f"{type(reason).__name__}: {line(reason)}"))
+        return EngineAnswer(number, _fault(f"{type(reason).__name__}: {line(reason)}"))
     (reply,) = output.outputs
     finish = _FINISHES.get(str(reply.finish_reason))
     if finish is None:
-        return Answer(number, _fault(f"the reply ended with '{reply.finish_reason}'"))
+        return EngineAnswer(number, _fault(f"the reply ended with '{reply.finish_reason}'"))
     seconds = time.monotonic() - started
     prompt, cached = len(output.prompt_token_ids), int(output.num_cached_tokens or 0)
-    return Answer(number, Generated(tuple(reply.token_ids), finish, prompt, cached, seconds))
+    return EngineAnswer(
+        number, EngineReply(tuple(reply.token_ids), finish, prompt, cached, seconds)
+    )
 
 
-async def _generated(engine: Any, number: int, call: Call) -> Any:
+async def _generated(engine: Any, number: int, call: EngineCall) -> Any:
     """Return the engine's output for a call."""
     from PIL import Image
     from vllm import SamplingParams

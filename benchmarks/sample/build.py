@@ -26,7 +26,7 @@ from benchmarks.sample.trajectories import (
     record,
 )
 from harness.recording import columns
-from harness.recording.columns import Row, Screenshot
+from harness.recording.columns import StepRow, StoredImage
 from harness.sample import DATA, conversation_files, files, screenshot_files
 
 _Column = Literal[
@@ -69,7 +69,7 @@ class Part:
     sessions: tuple[tuple[Task, ...], ...]
     files: Mapping[str, tuple[Path, ...]]
     write: Callable[..., None]
-    read: Callable[..., list[Row]]
+    read: Callable[..., list[StepRow]]
 
     def within(self, folder: Path) -> Part:
         """Return the same with its files in another folder than that of the shipped ones."""
@@ -105,9 +105,9 @@ def rows_of(
     sessions: Iterable[Sequence[Task]],
     browser: Path | None = None,
     on_progress: Callable[[str], None] = _quiet,
-) -> dict[str, list[Row]]:
+) -> dict[str, list[StepRow]]:
     """Record sessions and return their rows by split; `on_progress` gets one line per session."""
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[StepRow]] = {}
     with launch(browser) as started:
         for tasks in sessions:
             steps = list(record(started, tasks))
@@ -143,7 +143,7 @@ class Comparison(NamedTuple):
     moved: int
 
 
-def compare(shipped: Sequence[Row], rebuilt: Sequence[Row]) -> Comparison:
+def compare(shipped: Sequence[StepRow], rebuilt: Sequence[StepRow]) -> Comparison:
     """Compare rows in order, column by column; screenshots are ignored."""
     differences = []
     if [row["action_uid"] for row in shipped] != [row["action_uid"] for row in rebuilt]:
@@ -158,7 +158,7 @@ def compare(shipped: Sequence[Row], rebuilt: Sequence[Row]) -> Comparison:
     return Comparison(differences, moved)
 
 
-def _differing(row: Row, other: Row) -> Iterator[str]:
+def _differing(row: StepRow, other: StepRow) -> Iterator[str]:
     for column in _EXACT:
         if row[column] != other[column]:
             yield column
@@ -167,7 +167,7 @@ def _differing(row: Row, other: Row) -> Iterator[str]:
             yield entry
 
 
-def _place(row: Row) -> str:
+def _place(row: StepRow) -> str:
     return f"{row['website']}, “{row['confirmed_task'][:40]}…”, step {row['target_action_index']}"
 
 
@@ -178,7 +178,7 @@ def _placeless(text: str) -> dict[str, Any]:
     return {**entry, "attributes": attributes}
 
 
-def write_conversations(path: Path, screenshots: Path, rows: Sequence[Row]) -> None:
+def write_conversations(path: Path, screenshots: Path, rows: Sequence[StepRow]) -> None:
     """Write the conversations whose steps are `rows`, and the screenshots of these."""
     turns = {
         annotation_id: list(steps)
@@ -194,7 +194,7 @@ def write_conversations(path: Path, screenshots: Path, rows: Sequence[Row]) -> N
     columns.write(screenshots, rows, _ROWS_OF_CONVERSATIONS)
 
 
-def _conversation(found: Conversation, turns: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+def _conversation(found: Conversation, turns: Mapping[str, Sequence[StepRow]]) -> dict[str, Any]:
     site = found.site
     return {
         "task_id": found.task_id,
@@ -205,7 +205,7 @@ def _conversation(found: Conversation, turns: Mapping[str, Sequence[Row]]) -> di
     }
 
 
-def _turn(rows: Sequence[Row]) -> dict[str, Any]:
+def _turn(rows: Sequence[StepRow]) -> dict[str, Any]:
     return {
         "annotation_id": rows[0]["annotation_id"],
         "confirmed_task": rows[0]["confirmed_task"],
@@ -224,9 +224,9 @@ def _turn(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def read_conversations(path: Path, screenshots: Path, without: Sequence[str] = ()) -> list[Row]:
+def read_conversations(path: Path, screenshots: Path, without: Sequence[str] = ()) -> list[StepRow]:
     """Read the steps of a file of conversations as rows, with screenshots unless left out."""
-    pictures: dict[str, Screenshot | None] = {}
+    pictures: dict[str, StoredImage | None] = {}
     if "screenshot" not in without:
         pictures = {row["action_uid"]: row["screenshot"] for row in columns.read(screenshots)}
     with lzma.open(path, "rt", encoding="utf-8") as file:
@@ -234,11 +234,11 @@ def read_conversations(path: Path, screenshots: Path, without: Sequence[str] = (
 
 
 def _rows_of(
-    conversation: Mapping[str, Any], pictures: Mapping[str, Screenshot | None]
-) -> Iterator[Row]:
+    conversation: Mapping[str, Any], pictures: Mapping[str, StoredImage | None]
+) -> Iterator[StepRow]:
     for turn in conversation["turns"]:
         for index, action in enumerate(turn["actions"]):
-            yield Row(
+            yield StepRow(
                 action_uid=action["action_uid"],
                 raw_html=action["raw_html"],
                 cleaned_html=action["cleaned_html"],

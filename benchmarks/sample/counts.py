@@ -16,9 +16,10 @@ from statistics import median
 
 from lxml import html
 
-from harness.live.nodes import Box, Node, Text, find
+from harness.live.nodes import Node, TextNode, find
 from harness.live.snapshot import is_candidate
-from harness.recording.columns import Row, Target, description, labels_of
+from harness.recording.columns import ActedElement, StepRow, description, labels_of
+from parsers.records import Box
 
 _NOWHERE = Box(0, 0, 0, 0)
 _WORD = re.compile(r"\w+")
@@ -51,7 +52,7 @@ class Counts:
         )
 
 
-def count(rows: Sequence[Row]) -> Counts:
+def count(rows: Sequence[StepRow]) -> Counts:
     """Compute the statistics of a split."""
     pages = [page_of(row) for row in rows]
     sizes = [sum(1 for _ in page.elements()) for page in pages]
@@ -68,12 +69,12 @@ def count(rows: Sequence[Row]) -> Counts:
     )
 
 
-def has_picture(row: Row) -> bool:
+def has_picture(row: StepRow) -> bool:
     """Return True if a row has a screenshot: neither a null struct nor a struct of nulls."""
     return row["screenshot"] is not None and bool(row["screenshot"]["bytes"])
 
 
-def has_decoy(row: Row, page: Node) -> bool:
+def has_decoy(row: StepRow, page: Node) -> bool:
     """Return True if a step has a decoy; a step without a positive has none."""
     entries = [json.loads(text) for text in row["pos_candidates"]]
     if not entries:
@@ -81,11 +82,11 @@ def has_decoy(row: Row, page: Node) -> bool:
     top = next(entry["backend_node_id"] for entry in entries if entry["is_top_level_target"])
     # The labelled node itself may not be a candidate, if it is smaller than a pixel, for example.
     labelled = [entry["backend_node_id"] for entry in entries if entry["is_original_target"]]
-    target = Target(find(page, (labelled or [top])[0]), find(page, top))
+    target = ActedElement(find(page, (labelled or [top])[0]), find(page, top))
     return bool(decoys(page, target))
 
 
-def decoys(root: Node, target: Target) -> list[Node]:
+def decoys(root: Node, target: ActedElement) -> list[Node]:
     """Return the visible elements outside the target that have all of the target's words.
 
     Ancestors, descendants and labels of the target do not count.
@@ -114,7 +115,7 @@ def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.lower()))
 
 
-def page_of(row: Row) -> Node:
+def page_of(row: StepRow) -> Node:
     """Parse a row's page into nodes; the candidates are the visible ones."""
     boxes = dict(_boxes([*row["pos_candidates"], *row["neg_candidates"]]))
     return _node(html.document_fromstring(row["raw_html"]), boxes, None)
@@ -151,4 +152,4 @@ def _node(element: html.HtmlElement, boxes: Mapping[str, Box], parent: Node | No
 
 def _add_text(node: Node, text: str | None) -> None:
     if text and text.strip():
-        node.children.append(Text("", text, node))
+        node.children.append(TextNode("", text, node))

@@ -25,7 +25,15 @@ from harness.live.chromium import found as chromium
 from harness.live.chromium import running
 from harness.live.nodes import Node, find, tree_of
 from harness.recording import columns
-from harness.recording.columns import Op, Row, Screenshot, Step, Target, Trajectory, target_of
+from harness.recording.columns import (
+    ActedElement,
+    Op,
+    PerformedStep,
+    RecordedTask,
+    StepRow,
+    StoredImage,
+    target_of,
+)
 from harness.recording.pages import html_of, snapshot
 from harness.recording.session import HEIGHT, WIDTH
 
@@ -211,7 +219,7 @@ class Recorded:
     index: int
     root: Node
     raw_html: str
-    target: Target
+    target: ActedElement
     screenshot: bytes
 
     @property
@@ -232,12 +240,12 @@ def record(browser: Browser, tasks: Sequence[Task]) -> Iterator[Recorded]:
                 _perform(page, action)
 
 
-def as_rows(steps: Iterable[Recorded]) -> list[Row]:
+def as_rows(steps: Iterable[Recorded]) -> list[StepRow]:
     """Build the rows of recorded steps; each has the representations of all steps of its task."""
-    found: list[Row] = []
+    found: list[StepRow] = []
     for task, recorded in groupby(steps, key=lambda step: step.task):
         site = task.site
-        trajectory = Trajectory(
+        trajectory = RecordedTask(
             task.annotation_id, task.goal, site.website, site.domain, site.subdomain
         )
         mine = list(recorded)
@@ -246,9 +254,9 @@ def as_rows(steps: Iterable[Recorded]) -> list[Row]:
     return found
 
 
-def _step(recorded: Recorded) -> Step:
+def _step(recorded: Recorded) -> PerformedStep:
     action = recorded.action
-    return Step(
+    return PerformedStep(
         action_uid=recorded.task.action_uid(recorded.index),
         op=action.op,
         value=action.value,
@@ -259,9 +267,9 @@ def _step(recorded: Recorded) -> Step:
     )
 
 
-def _with_lost_picture(row: Row, recorded: Recorded) -> Row:
+def _with_lost_picture(row: StepRow, recorded: Recorded) -> StepRow:
     if recorded.action.picture == "empty":
-        row["screenshot"] = Screenshot(bytes=None, path=None)
+        row["screenshot"] = StoredImage(bytes=None, path=None)
     return row
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.runs import Run
 from harness.tables import clean, percent
-from reports.exports import Folder, file_name, option
+from reports.exports import ExportFolder, file_name, option
 from reports.exports.results import results_of
 
 
@@ -17,7 +17,7 @@ class CardExport:
 
     heading: str = option("Results", "Heading of the section.", metavar="TEXT")
 
-    def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
+    def write(self, runs: Mapping[str, Run], folder: ExportFolder) -> Iterable[str]:
         """Write a Markdown file per run."""
         for label, run in runs.items():
             lines = [f"## {self.heading}", "", "| split | measure | % |", "|---|---|---|"]

@@ -12,7 +12,6 @@ env = gymnasium.make(
     benchmark="sample",
     split="dev",
     limit=1,
-    transition="strict",
 )
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from adapters import Conversation, user
 from harness.dialogue import Ask, Dialogue, replies_of
-from harness.protocols import Lettering, Needs, StepProtocol, to_prediction
+from harness.protocols import Needs, StepProtocol, lettering, to_prediction
 from harness.protocols.vote import Vote, elected
 from harness.views import StepView
-from parsers import Prediction, letter, read_answer, spell_answer
+from parsers import Prediction, read_answer, write_answer
 
 
 @dataclass(frozen=True)
@@ -25,18 +25,16 @@ class Panel(StepProtocol):
     name = "panel"
     needs = Needs(pictures="none", picture_policy="none", scene=False)
     none_rule = "last"
-
-    def letters(self, count: int) -> Lettering:
-        return Lettering(tuple(map(letter, range(count))), letter(count))
+    lettered = True
 
     def calls(self, count: int) -> tuple[int, int]:
         return self.judges, self.judges
 
     def dialogue(self, view: StepView) -> Dialogue:
         step, choices = view.step, view.choices
-        lettering = self.letters(len(choices))
+        letters = lettering(self, len(choices))
         listed = [f"{choice.letter}. {choice.text}" for choice in choices]
-        text = "\n".join([step.info.task, *listed, f"{lettering.none}. none of these"])
+        text = "\n".join([step.info.task, *listed, f"{letters.none}. none of these"])
         question = Conversation((user(text + "\nAnswer with ELEMENT, ACTION and VALUE."),))
         replies = yield tuple(
             Ask(question, "judge", sample=number, temperature=self.temperature)
@@ -47,25 +45,25 @@ class Panel(StepProtocol):
             read_answer(
                 reply.text,
                 texts,
-                letters=lettering.choices,
-                none_letter=lettering.none,
+                letters=letters.choices,
+                none_letter=letters.none,
                 finish=reply.finish.value,
             )
             for reply in replies_of(replies)
         ]
-        predictions = [to_prediction(answer, choices, lettering) for answer in answers]
+        predictions = [to_prediction(answer, choices, letters) for answer in answers]
         return elected(predictions, Vote(self.judges, "majority", lambda one, other: one == other))
 
     def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
         choices = view.choices
-        lettering = self.letters(len(choices))
+        letters = lettering(self, len(choices))
         ids = [choice.id for choice in choices]
         position = ids.index(said.element) if said.element in ids else None
-        reply = spell_answer(
+        reply = write_answer(
             position,
             said.operation,
             said.value,
-            letters=lettering.choices,
-            none_letter=lettering.none,
+            letters=letters.choices,
+            none_letter=letters.none,
         )
         return {"judge": reply}

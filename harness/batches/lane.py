@@ -18,7 +18,7 @@ from adapters.contract import Fatal, Fault, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Reply
 from harness.batches.log import Again, BatchLog, NewPack, Pack, PackedCall, beginning, packed_id
 from harness.engine import Answered, AskLane, Budget, CostLimitReached, GaveUp, Lane, Pricing
-from harness.engine.lanes import Session
+from harness.engine.lanes import EngineState
 from harness.engine.limits import UNPRICED, RetryPolicy
 from harness.engine.queues import Seat
 from harness.engine.stopping import Parked
@@ -322,14 +322,14 @@ class InBatches(Lane):
 
     spool: Spool = field(kw_only=True)
 
-    def opened(self, role: str, session: Session) -> BatchLane:
+    def opened(self, role: str, session: EngineState) -> BatchLane:
         return BatchLane(role, self, session)
 
 
 class BatchLane(AskLane):
     """An open lane that answers calls from batches, except the first one of a session."""
 
-    def __init__(self, role: str, lane: InBatches, session: Session) -> None:
+    def __init__(self, role: str, lane: InBatches, session: EngineState) -> None:
         super().__init__(role, lane, session)
         self._spool = lane.spool
         self._spool.begin(session.budget, self.pricing)
@@ -344,7 +344,7 @@ class BatchLane(AskLane):
             tokens, shares = self.count(request.conversation), self.info.greedy(request.generation)
             answered = await self._spool.answer(request, tokens or 0, shares=shares)
             if answered is not None:
-                self.answerer.hear(answered.reply.model)
+                self.answerer.name = answered.reply.model or self.answerer.name
                 return answered
             super().prepare_pictures(request.conversation)
         return await super().answer(seat, request, retry)

@@ -20,9 +20,8 @@ from harness.planning.plan import Plan
 from harness.planning.tier_table import Traffic, Wave
 from harness.printing import say
 from harness.runs import open_run
-from harness.runs.batches import PACKS
 from harness.settings import Settings
-from harness.tables import Column, Grid, counted, render, rows_of
+from harness.tables import Grid, Heading, counted, render, rows_of
 
 WAVE_HOURS = 24
 MANY_WAVES = 3
@@ -44,15 +43,15 @@ def planned(plan: Plan) -> Deferring:
     if not isinstance(adapter, Deferrable):
         # The stand-in for a model that is not loaded has its declaration only.
         adapter = MODELS.keyless(plan.settings.model, **options_of(plan.settings))
-    return deferring_of(adapter, plan.model.info.name, plan.directory / PACKS)
+    return deferring_of(adapter, plan.model.info.name)
 
 
 def heading(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
-    """Say how long batches take, by the calls of a dialogue."""
+    """Say how long batches take, by the calls of a dialogue. Raises as `planned`."""
+    planned(plan)
     waves = 1 + max((call.turn for call in calls), default=0)
-    # The user has files answered.
-    hours = f", up to {WAVE_HOURS} h each" if planned(plan).preflights else ""
-    line = f"{'batches:':<9} {counted(waves, 'wave')}{hours}, as far as the first step shows"
+    waits = f"{counted(waves, 'wave')}, up to {WAVE_HOURS} h each"
+    line = f"{'batches:':<9} {waits}, as far as the first step shows"
     if waves > MANY_WAVES:
         line += f"; warning: more than {MANY_WAVES}, each of which waits for the one before"
     return line
@@ -60,9 +59,7 @@ def heading(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
 
 def estimate(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> list[str]:
     """Describe the batches of a run. Raises as `planned`."""
-    deferring = planned(plan)
-    limits = deferring.limits
-    hours = f", up to {WAVE_HOURS} h a wave" if deferring.preflights else ""
+    limits = planned(plan).limits
     ratio = traffic.bytes_per_pixel(plan.settings.workers)
     sizes = [wave.text_bytes + ratio * wave.pixels for wave in waves]
     queued = plan.settings.queue_tokens or limits.queued_tokens
@@ -75,7 +72,7 @@ def estimate(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> list[str]:
     seen, tokens = len(traffic.pictures), "queued tokens" if queued else "tokens"
     by = f" (by the first {counted(seen, 'picture')})" if seen else ""
     lines = [
-        f"batch:     {counted(len(waves), 'wave')}{hours}; at most "
+        f"batch:     {counted(len(waves), 'wave')}, up to {WAVE_HOURS} h a wave; at most "
         f"{max(wave.calls for wave in waves):,.0f} requests, {max(sizes) / 1e6:,.1f} MB{by} "
         f"and {most:,.0f} {tokens} a wave, in {counted(number, 'batch', 'batches')}"
     ]
@@ -89,9 +86,7 @@ def estimate(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> list[str]:
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "--cancel", is_flag=True, help="End the batches, and fetch what they have answered by then."
-)
+@click.option("--cancel", is_flag=True, help="Have the provider end them.")
 def batches(run: Path, cancel: bool) -> int:
     """Show which batches of RUN a provider has, as far as is known here.
 
@@ -108,7 +103,12 @@ def batches(run: Path, cancel: bool) -> int:
         say(f"{run}: no batches")
         return 0
     heads = ("requests", "MB", "at most", "created (UTC)", "expires (UTC)")
-    columns = (Column("batch"), Column("state", "left"), *map(Column, heads), Column("id", "left"))
+    columns = (
+        Heading("batch"),
+        Heading("state", "left"),
+        *map(Heading, heads),
+        Heading("id", "left"),
+    )
     rows = [
         (
             str(pack.n),

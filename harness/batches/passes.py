@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import random
 import time
@@ -14,7 +13,7 @@ from adapters.batches.contract import deferring_of
 from adapters.contract import Fatal, Fault, PictureSource
 from harness.batches.lane import InBatches, Spool
 from harness.batches.log import BatchLog
-from harness.batches.remote import UNREAD_LOOKS, Remote
+from harness.batches.remote import Remote
 from harness.engine import Budget, CostLimitReached, Engine, Job, Lane, Stopped
 from harness.engine.limits import UNPRICED
 from harness.pictures import PictureStore
@@ -23,7 +22,6 @@ from harness.planning.model import open_model
 from harness.planning.plan import Plan
 from harness.printing import printable
 from harness.runs import RunDirectory, open_run
-from harness.runs.batches import PACKS
 from harness.runs.files import CALLS, read_records
 from harness.runs.finding import settings_of
 from harness.runs.on_record import CallHead
@@ -31,9 +29,8 @@ from harness.session.progress import span
 from harness.session.session import Session
 from harness.tables import counted
 
-FIRST_LOOK_S, FIRST_WAIT_S, LONGEST_WAIT_S = 2.0, 60.0, 600.0
+FIRST_WAIT_S, LONGEST_WAIT_S = 60.0, 600.0
 WAIT_GROWS, WAIT_VARIES = 1.5, 0.1
-LONGEST_CANCEL_S = 1800.0
 
 
 async def _nothing() -> None:
@@ -55,12 +52,10 @@ def open_batches(
     log, spools = BatchLog.open(directory.path), "batch" in plan.settings.tier
     if not spools and not log.live:
         return None
-    deferring = deferring_of(plan.model.adapter, plan.model.info.name, directory.path / PACKS)
+    deferring = deferring_of(plan.model.adapter, plan.model.info.name)
     heads = read_records(directory.path / CALLS, CallHead) if log.live else ()
     recorded = {head.id for head in heads}
     first = max((case.cost or 0.0 for case in preflight_calls(plan)), default=0.0)
-    if not deferring.preflights:
-        ready, first = _nothing, 0.0
     spool = Spool(deferring, log, pictures, spools, recorded, ready, first)
     queued = plan.settings.queue_tokens or deferring.limits.queued_tokens
     return Passes(plan, directory, spool, Remote(spool, say, queued), say)
@@ -113,9 +108,6 @@ class Passes:
             await remote.send()
             if not log.at("open") and spool.full is not None:
                 raise spool.full
-            for pack in log.live:
-                if to_do := spool.deferring.told(log.file(pack.n, "requests")):
-                    self.say(to_do)
             if not log.live or not self.plan.settings.wait:
                 if log.live and not log.at("open"):
                     raise Stopped(f"not sent yet: {open_run(self.directory.path).waiting}")
@@ -179,7 +171,7 @@ def _standing(spool: Spool) -> str:
 
 
 async def cancel(path: Path, say: Callable[[str], None]) -> None:
-    """End the batches of the run at `path`, and fetch what they have answered by then.
+    """Have the provider end the batches of the run at `path`, and fetch what has ended.
 
     Raises `UserError`, `Fatal`, `RunError`.
     """
@@ -187,26 +179,17 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
     model = open_model(settings_of(run)).loaded()
     with RunDirectory.start(path, run.manifest) as directory:
         log = BatchLog.open(path)
-        deferring = deferring_of(model.adapter, model.info.name, path / PACKS)
+        deferring = deferring_of(model.adapter, model.info.name)
         spool = Spool(deferring, log, PictureStore(), False, (), _nothing)
         spool.begin(Budget(None, directory.spent), UNPRICED)
         remote = Remote(spool, say)
         try:
-            wait_s, failures, ends = FIRST_LOOK_S, 0, time.monotonic() + LONGEST_CANCEL_S
-            while True:
-                # Each time, since a batch may only just have been found.
+            # The first look may find a batch whose creation was not confirmed.
+            for _ in range(2):
                 await remote.cancel()
                 await remote.collect()
-                if not log.at("open"):
-                    break
-                failures = failures + 1 if remote.failed else 0
-                if remote.failed and failures > UNREAD_LOOKS:
-                    raise remote.failed
-                if time.monotonic() > ends:
-                    raise Fault("server", f"not cancelled yet: {_standing(spool)}")
-                say(_standing(spool))
-                await asyncio.sleep(wait_s)
-                wait_s = min(FIRST_WAIT_S, wait_s * WAIT_GROWS)
+            if any(pack.batch is None for pack in log.at("open")):
+                raise Fault("server", "a batch that may have been begun is not found yet")
         except Fault as fault:
             raise Fatal(f"{printable(str(fault))}; give the same command again later") from fault
         finally:

@@ -45,14 +45,12 @@ class Remote:
     notice: called with a line that the user should see.
     queued_tokens: the most prompt tokens in open batches; None: not limited so.
     sleep: waits; raises `Stopped` when the session is to end.
-    failed: why a batch could not be looked at in the last round, None if all could.
     """
 
     spool: Spool
     notice: Callable[[str], None]
     queued_tokens: int | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    failed: Fault | None = None
 
     def __post_init__(self) -> None:
         self.log, self.deferring = self.spool.log, self.spool.deferring
@@ -62,7 +60,7 @@ class Remote:
 
         Returns whether there was news. Raises `Fatal`, `RunError`.
         """
-        came, self.failed = False, None
+        came = False
         for pack in self.log.at("open", "fetched"):
             # A session that is to end does not look at all the others first.
             await self.sleep(0)
@@ -75,7 +73,6 @@ class Remote:
                 if pack.stage == "open" and pack.batch is not None:
                     came |= await self._look_at(pack, pack.batch)
             except Fault as fault:
-                self.failed = fault
                 self._tell(pack, f"{fault}; it is looked at again later")
         return came
 
@@ -159,8 +156,7 @@ class Remote:
                 self._is_given_up(pack, fault)
             raise
         self._created(pack, batch)
-        if self.deferring.told(path) is None:
-            self.log.remove(pack.n, "requests")
+        self.log.remove(pack.n, "requests")
 
     def _created(self, pack: Pack, batch: RemoteBatch, found: bool = False) -> None:
         # Whether it has ended, and how, its next look says.
@@ -241,7 +237,6 @@ class Remote:
         `Gone` is raised, and it is cancelled.
         """
         known: RemoteBatch | None = None
-        is_asked = self.deferring.told(self.log.file(pack.n, "requests")) is None
         ends = batch.expires_at or (pack.created_at or time.time()) + LIFE_S
 
         async def look() -> RemoteBatch:
@@ -249,7 +244,7 @@ class Remote:
             known = now = await self.deferring.poll(batch.id)
             if now.unread:
                 raise Fault("malformed", f"{' and '.join(now.unread)} cannot be read")
-            if is_asked and not now.ended and time.time() > ends + OVERDUE_S:
+            if not now.ended and time.time() > ends + OVERDUE_S:
                 raise Fault("malformed", f"it is '{now.status}' long after it should have ended")
             return replace(now, expires_at=now.expires_at or batch.expires_at)
 

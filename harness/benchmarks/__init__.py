@@ -22,7 +22,6 @@ from harness.benchmarks.dataset import Dataset, Filters
 from harness.benchmarks.index import StoredStep
 from harness.benchmarks.recorded import StepDataset, recorded_steps
 from harness.errors import DataError
-from harness.notes import TEST_DATA_NOTE
 from parsers.actions import ActionSpace
 
 if TYPE_CHECKING:
@@ -47,7 +46,6 @@ __all__ = [
     "benchmark_of",
     "declared",
     "holding",
-    "note_of",
     "open_benchmark",
     "open_steps",
     "recorded_steps",
@@ -116,7 +114,7 @@ BUILT_IN = {
     ),
     "steps": (
         "harness.benchmarks.steps:SimpleBenchmark",
-        "your own recorded steps, files or on the hub, given with --data (docs/own-data.md)",
+        "your own recorded steps, in files, given with --data (docs/own-data.md)",
     ),
     "screenspot": (
         "harness.benchmarks.grounding.screenspot:SCREENSPOT",
@@ -270,11 +268,6 @@ def declared(name: str) -> Benchmark | None:
         return None
 
 
-def note_of(name: str) -> str:
-    """Return the note on test data for texts and results of a benchmark."""
-    return str(getattr(declared(name), "note", TEST_DATA_NOTE))
-
-
 def actions_of(name: str) -> ActionSpace | None:
     """Return the action space of a benchmark; None if undeclared, or if its package is missing."""
     found = declared(name)
@@ -296,7 +289,7 @@ def step_benchmark(name: str) -> StepBenchmark:
 
     found = benchmark(name)
     if not isinstance(found, StepBenchmark):
-        raise DataError(f"this is for recorded steps, and {name} is of kind '{found.kind}'")
+        raise DataError(f"{name} has no recorded steps; choose a benchmark that has")
     return found
 
 

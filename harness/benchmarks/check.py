@@ -123,11 +123,9 @@ class _Checked:
         return f"{rows}, no errors: a run would ask about {counted(self.counts.valid, 'step')}"
 
 
-def check_steps(
-    benchmark: SimpleBenchmark, data: Path | None = None, splits: Sequence[str] | None = None
-) -> _Checked:
+def check_steps(benchmark: SimpleBenchmark, data: Path | None = None) -> _Checked:
     """Read and check every row. Raises `DataError` if there are none."""
-    layout, files = benchmark.layout(data, splits)
+    layout, files = benchmark.layout(data)
     checked = _Checked()
     scanned = {file.path: _scan(layout, file.path, checked) for file in files}
     layout = replace(layout, scanned=scanned)
@@ -165,32 +163,21 @@ def _scan(layout: StepsLayout, path: Path, checked: _Checked) -> list[Scanned]:
     """Return the rows that have all required columns."""
     if layout.is_table(path):
         with opened(path) as file:
-            _note_unused(layout.columns, (*column_names(file), *layout.unused), checked)
+            _note_unused(layout.columns, column_names(file), checked)
     sound = []
     try:
         for scanned, problem in layout.lines(path):
             if problem:
-                where = f"{path}, row {scanned.row}"
-                checked.add(problem, where)
-                _add_faults(layout, path, scanned, checked)
+                checked.add(problem, f"{path}, row {scanned.row}")
+                if not layout.is_table(path):
+                    with suppress(DataError):  # Not a record: reported already.
+                        ((_, record),) = layout.records((path, scanned.group), {scanned.offset})
+                        _note_unused(layout.columns, record, checked)
             else:
                 sound.append(scanned)
     except DataError as error:
         checked.add(str(error).removeprefix(f"{path}: "), str(path))
     return sound
-
-
-def _add_faults(layout: StepsLayout, path: Path, scanned: Scanned, checked: _Checked) -> None:
-    """Note everything that is wrong with a row that cannot be read."""
-    where = f"{path}, row {scanned.row}"
-    try:
-        ((_, record),) = layout.records((path, scanned.group), {scanned.offset})
-    except DataError:
-        return  # Not a record; reported already.
-    if not layout.is_table(path):
-        _note_unused(layout.columns, record, checked)
-    for text in layout.columns.faults(record, where, path.parent):
-        checked.add(text.removeprefix(f"{where}: "), where)
 
 
 def _note_unused(columns: StepColumns, present: Collection[str], checked: _Checked) -> None:
@@ -213,8 +200,8 @@ def _entries(
             where = f"{path}, row {scanned.row}"
             try:
                 key = in_order(layout.key(scanned.record, where), lengths)
-            except DataError:
-                _add_faults(layout, path, scanned, checked)
+            except DataError as error:
+                checked.add(str(error).removeprefix(f"{where}: "), where)
                 continue
             if (key.task_id, key.action_uid) in seen:
                 names = " and ".join(f"'{layout.columns.name_of(n)}'" for n in ("task_id", "step"))
@@ -228,13 +215,13 @@ def _check_row(layout: StepsLayout, entry: StoredStep, checked: _Checked) -> Non
     at, where = entry.detail, str(entry.detail)
     try:
         ((_, record),) = layout.records(at.group, {at.offset})
+        if not layout.is_table(at.file):
+            _note_unused(layout.columns, record, checked)
         row = layout.decode(record, entry)
-    except DataError:
-        scanned = Scanned(at.row, at.row_group, at.offset, {})
-        _add_faults(layout, at.file, scanned, checked)
+        layout.columns.action(record, where)  # Read for the steps behind it.
+    except DataError as error:
+        checked.add(str(error).removeprefix(f"{where}: "), where)
         return
-    if not layout.is_table(at.file):
-        _note_unused(layout.columns, record, checked)
     checked.count(row, entry)
     for text, is_error in _problems(row):
         checked.add(text, where, error=is_error)

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from harness.benchmarks.dataset import Dataset
-from harness.benchmarks.options import Options, with_values
+from harness.benchmarks.options import Options, refuse_given, with_values
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.dialogue import Dialogue
-from harness.errors import DataError, ExtensionError, UserError, WithoutEffect, raised
+from harness.errors import DataError, ExtensionError, UserError, raised
 from harness.notes import test_data_note
 from harness.pictures import PictureError, plan, read_size
 from harness.policies import Secret
 from harness.protocols import AskingProtocol, ask
-from harness.protocols.vote import same_answer
 from harness.runs.records import Unit
 from harness.views import ItemView
 from parsers import Counts, Measure
@@ -113,15 +112,10 @@ class Benchmark(ABC):
         if self.options is None:
             object.__setattr__(self, "options", self.Options())
 
-    @property
-    def kind(self) -> str:
-        """The sort of its units on record (`step`), which reports have pages for."""
-        return self.declared.kind
-
     def unit(self, unit_id: str, detail: D, split: str = "test", **facts: Any) -> Unit[D]:
         """Build a unit of this benchmark without an outcome; `facts` are fields of `Unit`."""
         return Unit(
-            kind=self.kind,
+            kind=self.declared.kind,
             unit_id=unit_id,
             benchmark=self.name,
             split=split,
@@ -149,23 +143,6 @@ class Benchmark(ABC):
         options = with_values(self.options, pairs.items(), self.name)
         return replace(self, options=options, given=frozenset(pairs if is_given else ()))
 
-    @property
-    def scoring(self) -> dict[str, Any]:
-        """Its options that say how units are scored."""
-        from harness.settings import declared_by
-
-        known = declared_by(type(self.options)).items()
-        return {n: getattr(self.options, n) for n, one in known if one.group == "Scoring"}
-
-    def refuse(self, names: Iterable[str], why: str) -> None:
-        """Raise `WithoutEffect` for an option of these that the user gave."""
-        from harness.settings import written
-
-        for name in names:
-            if name in self.given:
-                message = f"{written(name, 'benchmark')} has no effect {why}"
-                raise WithoutEffect("benchmark_option", message, name)
-
     def of_run(self, settings: Settings) -> Self:
         """Return the benchmark with the settings of a run that it needs, such as a seed.
 
@@ -182,7 +159,8 @@ class Benchmark(ABC):
         """
         policy = self.options.image_policy
         if not self.pictures:
-            self.refuse(
+            refuse_given(
+                self.given,
                 ("image_policy",),
                 f"on {self.name}, whose {self.declared.units} have no pictures; leave it out",
             )
@@ -236,7 +214,7 @@ class Benchmark(ABC):
         for unit in part.entries:
             try:
                 data = () if shows.pictures.name == "none" else part.pictures(unit)
-                yield self.illustrated(unit, data, shows)
+                yield illustrated(self, unit, data, shows)
             except PictureError as error:
                 raise DataError(f"{unit.source or unit.unit_id}: {error}") from error
             except (UserError, MemoryError):
@@ -245,26 +223,6 @@ class Benchmark(ABC):
                 raise ExtensionError(
                     f"{unit.kind} {unit.unit_id} cannot be read: {raised(error)}"
                 ) from error
-
-    def illustrated(self, unit: Unit[Any], data: Sequence[bytes], shows: Shows) -> Ready[Any]:
-        """Return a unit that comes ready with its encoded pictures, as they are shown.
-
-        Raises `DataError` for a picture of another size than the unit's detail says.
-        """
-        sizes = [read_size(encoded) for encoded in data]
-        told = getattr(unit.detail, "size", None)
-        for size in sizes:
-            if told is not None and (size.width, size.height) != told:
-                raise DataError(
-                    f"{unit.source or unit.unit_id}: its picture has {size.width} x {size.height} "
-                    f"pixels, and its row says {told[0]} x {told[1]}: is the picture another one, "
-                    "or made smaller?"
-                )
-        pictures = tuple(
-            picture for size in sizes for picture in plan(shows.pictures, size, (), shows.rule)
-        )
-        sources = {size.digest: encoded for size, encoded in zip(sizes, data, strict=True)}
-        return replace(self.recall(replace(unit, pictures=pictures)), sources=sources)
 
     def recall(self, unit: Unit[Any], *, scene: bool = True) -> Ready[Any]:
         """Return a unit on record as it was asked about, without its data.
@@ -284,15 +242,7 @@ class Benchmark(ABC):
 
     def dialogue(self, view: Any, shows: Shows) -> Dialogue:
         """Ask about a unit, with `--samples` several times, in the actions of the benchmark."""
-        return ask(shows.protocol, view, self.declared.actions, shows.vote(same_answer))
-
-    def calls(self, count: int, shows: Shows) -> dict[str, tuple[int, int]]:
-        """The least and largest numbers of calls about a unit of `count` candidates, as they are
-        declared, by role ("": the model)."""
-        times, protocol = shows.settings.samples or 1, shows.protocol
-        calls = {"": protocol.calls(count), **protocol.role_calls(count)}
-        most_of_unit = times * self.rounds
-        return {role: (least * times, most * most_of_unit) for role, (least, most) in calls.items()}
+        return ask(shows.protocol, view, self.declared.actions, shows.vote())
 
     def check(self, units: Dataset[Any], shows: Shows) -> None:
         """Raise `UserError` if these units cannot be asked about with the run's settings."""
@@ -319,11 +269,11 @@ class Benchmark(ABC):
 
         By default a line has an action of the space that the benchmark declares.
         """
-        from harness.benchmarks.prediction_file import DeclaredPredictions
+        from harness.benchmarks.prediction_file import Predictions
 
         if self.declared.actions is None:
             raise UserError(f"--predictions: {self.name} declares no actions to predict")
-        return DeclaredPredictions(settings)
+        return Predictions(settings)
 
     # Results, beside the scores.
 
@@ -369,3 +319,33 @@ class Benchmark(ABC):
     def offered(self, shows: Shows) -> str:
         """Where the candidates come from, for the user; "" where there are none."""
         return ""
+
+
+def illustrated(
+    source: Benchmark, unit: Unit[Any], data: Sequence[bytes], shows: Shows
+) -> Ready[Any]:
+    """Return a unit that comes ready with its encoded pictures, as they are shown.
+
+    Raises `DataError` for a picture of another size than the unit's detail says.
+    """
+    sizes = [read_size(encoded) for encoded in data]
+    told = getattr(unit.detail, "size", None)
+    for size in sizes:
+        if told is not None and (size.width, size.height) != told:
+            raise DataError(
+                f"{unit.source or unit.unit_id}: its picture has {size.width} x {size.height} "
+                f"pixels, and its row says {told[0]} x {told[1]}: is the picture another one, "
+                "or made smaller?"
+            )
+    pictures = tuple(
+        picture for size in sizes for picture in plan(shows.pictures, size, (), shows.rule)
+    )
+    sources = {size.digest: encoded for size, encoded in zip(sizes, data, strict=True)}
+    return replace(source.recall(replace(unit, pictures=pictures)), sources=sources)
+
+
+def calls_about(source: Benchmark, count: int, shows: Shows) -> tuple[int, int]:
+    """The least and largest numbers of calls to the model about a unit of `count` candidates, as
+    its protocol declares them."""
+    times, (least, most) = shows.settings.samples or 1, shows.protocol.calls(count)
+    return least * times, most * times * source.rounds

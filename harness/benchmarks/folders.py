@@ -37,7 +37,7 @@ _FORM = 1
 """Format version of what is remembered; anything of another version is ignored."""
 
 
-class Cell(NamedTuple):
+class RowAddress(NamedTuple):
     """Where a picture is: a row group of a file and the row in it, both from 0."""
 
     path: Path
@@ -48,7 +48,7 @@ class Cell(NamedTuple):
 class _Facts(NamedTuple):
     """Facts about a picture: its place, its SHA-256, width and height."""
 
-    cell: Cell
+    cell: RowAddress
     digest: str
     size: tuple[int, int]
 
@@ -63,7 +63,7 @@ class ParquetPictures:
     column: str
     _loaded: tuple[tuple[Path, int], list[bytes | str | None]] | None = None
 
-    def __call__(self, cell: Cell) -> bytes:
+    def __call__(self, cell: RowAddress) -> bytes:
         """Return the encoded picture of a row. Raises `DataError` if there is none."""
         loaded = self._loaded  # one reference, since a server may ask from several threads
         if loaded is None or loaded[0] != (cell.path, cell.group):
@@ -96,7 +96,7 @@ class ParquetPictures:
             form, known = _FACTS.decode(store.read_bytes())
             if form == _FORM:
                 return [
-                    _Facts(Cell(path, group, offset), digest, size)
+                    _Facts(RowAddress(path, group, offset), digest, size)
                     for group, offset, digest, size in known
                 ]
         except (OSError, msgspec.MsgspecError):
@@ -117,7 +117,9 @@ class ParquetPictures:
                     raise DataError(
                         f"{path}, row {offset + 1} of group {group}: {error}"
                     ) from error
-                yield _Facts(Cell(path, group, offset), size.digest, (size.width, size.height))
+                yield _Facts(
+                    RowAddress(path, group, offset), size.digest, (size.width, size.height)
+                )
 
 
 T = TypeVar("T")
@@ -142,16 +144,17 @@ class Folder:
         repo: the data set on the hub that other pictures are downloaded from; "" for none.
         stored: pictures in parquet files, by name.
         used: the files that were asked for, by name.
+        sizes: width and height of pictures, by name, as far as they are known.
     """
 
     root: Path
     origin: Mapping[str, object]
     pictures: Sequence[str] = ("images",)
     repo: str = ""
-    stored: dict[str, Cell] = field(default_factory=dict, repr=False, compare=False)
+    stored: dict[str, RowAddress] = field(default_factory=dict, repr=False, compare=False)
     parquet: ParquetPictures = field(default_factory=lambda: ParquetPictures("image"))
     used: dict[str, DataFile] = field(default_factory=dict, repr=False, compare=False)
-    _sizes: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)
     _zips: dict[str, zipfile.ZipFile] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -167,7 +170,9 @@ class Folder:
         cls, repo: str, revision: str | None, files: Sequence[str], pictures: Sequence[str]
     ) -> Folder:
         """Return the newest or the named commit of a data set, with its files of some patterns."""
-        copy = fetch(repo, revision, [partial(_matches, pattern) for pattern in files], suffix="")
+        copy = fetch(
+            repo, revision, [partial(fnmatchcase, pat=pattern) for pattern in files], suffix=""
+        )
         first = copy.files[0]
         root = first.path.parents[len(PurePosixPath(first.name).parts) - 1]
         return cls(root, copy.origin, pictures, repo)
@@ -198,13 +203,13 @@ class Folder:
 
     def size(self, name: str) -> tuple[int, int]:
         """Width and height of a picture, by its header. Raises `DataError` as `picture`."""
-        if name not in self._sizes:
+        if name not in self.sizes:
             try:
                 found = read_size(self._read(name, _HEAD), name)
             except PictureError:  # perhaps the header is longer
                 found = read_size(self.picture(name), name)
-            self._sizes[name] = found.width, found.height
-        return self._sizes[name]
+            self.sizes[name] = found.width, found.height
+        return self.sizes[name]
 
     def _read(self, name: str, most: int | None) -> bytes:
         path = PurePosixPath(name.replace("\\", "/"))
@@ -295,8 +300,11 @@ def decoded(path: Path, rows: type[T]) -> T:
         raise DataError(f"{path} is not a file of this set: {error}") from error
 
 
-def decoded_text(path: Path, row: type[T]) -> Iterator[tuple[int, T]]:
-    """Yield the rows of JSON lines with their numbers from 1. Raises `DataError` as `decoded`."""
+def decoded_text(path: Path, row: type[T], hint: str = "") -> Iterator[tuple[int, T]]:
+    """Yield the rows of JSON lines with their numbers from 1.
+
+    Raises `DataError` as `decoded`; `hint` follows what is wrong with a line.
+    """
     try:
         lines = utf8_bytes(path).splitlines()
     except OSError as error:
@@ -306,7 +314,7 @@ def decoded_text(path: Path, row: type[T]) -> Iterator[tuple[int, T]]:
             try:
                 yield number, decode_json(line, row)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                raise DataError(f"{path}, line {number}: {error}") from error
+                raise DataError(f"{path}, line {number}: {error}{hint}") from error
 
 
 def decoded_toml(
@@ -348,8 +356,3 @@ def _head(path: Path, most: int | None) -> bytes:
         raise
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _matches(pattern: str, name: str) -> bool:
-    """Return whether a path in a data set matches a pattern; a star matches folders, too."""
-    return fnmatchcase(name, pattern)

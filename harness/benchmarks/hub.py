@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face hub: their addresses, and their files at a fixed revision.
+"""Data sets of the Hugging Face hub: their files at a fixed revision.
 
 The files are kept in the hub's own cache and read there like any local file; the `datasets` library
 would write a second, uncompressed copy. If the cache already has every file, the hub is not
@@ -16,9 +16,8 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from adapters.digests import cache_folder
 from adapters.hub import OFFLINE, hub_error, hub_page
 from harness.data_files import DataFile, missing_shards
 from harness.errors import DataError
@@ -27,11 +26,6 @@ PATIENCE_S = 10.0
 """Seconds to wait for the hub's first answer."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-_ADDRESS = re.compile(
-    r"hf:/+datasets/(?P<repo>\w[\w.-]*/\w[\w.-]*)"
-    r"(?:@(?P<revision>refs/\w+/\w[\w.-]*|\w[\w.-]*))?(?:/(?P<config>\w[\w.-]*))?/?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +139,6 @@ def fetch_one(repo: str, revision: str, name: str) -> Path:
         return _downloaded(repo, revision, name)
 
 
-def is_missing(error: DataError) -> bool:
-    """Return True if the hub answered that there is no such file."""
-    from huggingface_hub import errors
-
-    cause = error.__cause__
-    here = isinstance(cause, errors.LocalEntryNotFoundError)
-    return isinstance(cause, errors.EntryNotFoundError) and not here
-
-
 def _download(repo: str, revision: str, listed: Any) -> DataFile:
     path = _downloaded(repo, revision, listed.rfilename)
     return _data_file(path, listed.rfilename, listed.lfs.sha256 if listed.lfs else None)
@@ -211,59 +196,3 @@ def refuse_offline(repo: str, revision: str | None = None) -> None:
 
     if constants.is_offline_mode():
         raise DataError(hub_error(OSError(OFFLINE), repo, "dataset", revision, otherwise(repo)))
-
-
-class HubData(NamedTuple):
-    """A data set on the hub. revision: None for the newest; config: "" for its only one."""
-
-    repo: str
-    revision: str | None = None
-    config: str = ""
-
-    def __str__(self) -> str:
-        at = f"@{self.revision}" if self.revision else ""
-        return f"hf://datasets/{self.repo}{at}{'/' if self.config else ''}{self.config}"
-
-
-def hub_data(data: Path | str | None) -> HubData | None:
-    """Return the data set that an address names; None for a path.
-
-    Raises `DataError` for an address of another form.
-
-    >>> hub_data("hf://datasets/me/shop@v2/small")
-    HubData(repo='me/shop', revision='v2', config='small')
-    """
-    text = str(data)
-    if data is None or not text.startswith("hf:/"):
-        return None
-    found = _ADDRESS.fullmatch(text)
-    if found is None:
-        raise DataError(
-            f"'{text}' is not the address of a data set: write hf://datasets/OWNER/NAME, "
-            "with @REVISION and /CONFIG behind it if needed"
-        )
-    return HubData(found["repo"], found["revision"], found["config"] or "")
-
-
-def copies_of(source: HubData) -> Path:
-    """Return the folder with the copies of a data set, by commit."""
-    return cache_folder() / "hub" / source.repo.replace("/", "--")
-
-
-def pinned(source: HubData) -> HubData:
-    """Return the same at a commit: the one asked for, the hub's newest, or offline the last copy.
-
-    Raises `DataError`.
-    """
-    from huggingface_hub import constants
-
-    if source.revision and _COMMIT.fullmatch(source.revision):
-        return source
-    if not constants.is_offline_mode():
-        with translated(source.repo, source.revision):
-            info = _listing(source.repo, source.revision)
-        return source._replace(revision=str(info.sha))
-    copies = sorted(copies_of(source).glob("*"), key=lambda path: path.stat().st_mtime)
-    if source.revision or not copies:
-        refuse_offline(source.repo)
-    return source._replace(revision=copies[-1].name)

@@ -1,6 +1,6 @@
 """The index: the steps in the files and their places, read before any wide column.
 
-Tasks straddle shards and row groups, some rows are stored twice, and older files lack step numbers.
+Tasks straddle shards and row groups, and some rows are stored twice.
 All of this is resolved here from the narrow columns alone, over all files of the selection.
 """
 
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from harness.data_files import DataFile
 from harness.errors import DataError, suggestion
@@ -32,7 +32,6 @@ from parsers.records import StepInfo
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-    from harness.benchmarks.step_numbers import Unplaced
     from harness.records import Row
 
 _LARGE_GROUP = 450_000_000
@@ -75,13 +74,11 @@ StoredStep = Unit[Address]
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class NarrowRow:
     """The narrow columns of a row.
 
     action_uid: None if the file has no such id; the index then serves as the id.
-    index: place of the step in its task, from 0; None if it is recovered from `hints`, or, without
-        hints, given by the order of the task's rows in the file.
-    hints: the evidence for a missing index.
+    index: place of the step in its task, from 0; None if the order of the task's rows gives it.
     """
 
     task_id: str
@@ -91,7 +88,6 @@ class Key:
     website: str
     domain: str
     subdomain: str
-    hints: Unplaced | None = None
 
 
 class Scanned(NamedTuple):
@@ -131,6 +127,9 @@ class TableLayout(Layout, Protocol):
     Tables are parquet files, unless a layout overrides how its files are read.
     """
 
+    kinds: ClassVar[Mapping[str, Kind]] = {}
+    """Types of the columns to check when a parquet file is opened."""
+
     @property
     def what(self) -> str:
         """The name of these files in messages."""
@@ -141,11 +140,6 @@ class TableLayout(Layout, Protocol):
         """Columns that every file of this kind must have."""
         ...
 
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Types of the columns to check when a parquet file is opened."""
-        return {}
-
     def narrow(self, present: Collection[str]) -> list[str]:
         """List the columns that the index pass reads."""
         ...
@@ -154,7 +148,7 @@ class TableLayout(Layout, Protocol):
         """List the columns for decoding rows of a parquet file; struct fields are dotted names."""
         ...
 
-    def key(self, record: Record, where: str) -> Key:
+    def key(self, record: Record, where: str) -> NarrowRow:
         """Return the identity of a row. Raises `DataError`."""
         ...
 
@@ -195,34 +189,25 @@ def build_index(
         DataError: a file cannot be read, lacks a column, or holds an invalid value.
     """
     entries: list[StoredStep] = []
-    hints: dict[int, Unplaced] = {}
     seen: set[tuple[str, str | None]] = set()
     lengths: dict[str, int] = {}
     doubled: Counter[str] = Counter()
     largest: tuple[int, str] = (0, "")
     for data_file in files:
         for scanned in layout.scan(data_file.path):
-            key = layout.key(scanned.record, f"{data_file.path}, row {scanned.row}")
-            if key.hints is None:
-                key = in_order(key, lengths)
+            where = f"{data_file.path}, row {scanned.row}"
+            key = in_order(layout.key(scanned.record, where), lengths)
             split = data_file.split or key.split or ""
             if (key.task_id, key.action_uid) in seen:
                 doubled[data_file.name] += 1
                 continue
             seen.add((key.task_id, key.action_uid))
-            if key.index is None and key.hints is not None:
-                hints[len(entries)] = key.hints
             entries.append(step_of(key, benchmark, split, data_file.path, scanned))
         largest = max(largest, (layout.largest_group(data_file.path), data_file.name))
-    unsure = 0
-    if hints:
-        from harness.benchmarks.step_numbers import fill_in
-
-        unsure = fill_in(entries, hints)
-    return with_lengths(entries), _notices(doubled, unsure, len(hints), largest)
+    return with_lengths(entries), _notices(doubled, largest)
 
 
-def in_order(key: Key, lengths: dict[str, int]) -> Key:
+def in_order(key: NarrowRow, lengths: dict[str, int]) -> NarrowRow:
     """Fill in a missing index or id, for tasks whose rows are stored in step order.
 
     `lengths` has the number of steps of each task so far, and is updated.
@@ -249,7 +234,7 @@ def of_splits(
     return tuple(entry for entry in entries if not selected or entry.split in selected)
 
 
-def step_of(key: Key, benchmark: str, split: str, path: Path, scanned: Scanned) -> StoredStep:
+def step_of(key: NarrowRow, benchmark: str, split: str, path: Path, scanned: Scanned) -> StoredStep:
     """Return the step of a row as its narrow columns know it."""
     return stored_step(
         Address(str(key.action_uid), path, scanned.group, scanned.offset, scanned.row),
@@ -305,16 +290,11 @@ def _task_of(step: StoredStep) -> tuple[str, str]:
     return step.split, step.parents["task"]
 
 
-def _notices(
-    doubled: Mapping[str, int], unsure: int, recovered: int, largest: tuple[int, str]
-) -> list[str]:
+def _notices(doubled: Mapping[str, int], largest: tuple[int, str]) -> list[str]:
     notices = []
     if doubled:
         where = ", ".join(f"{count} in {name}" for name, count in doubled.items())
         notices.append(f"duplicate rows were skipped ({where})")
-    if recovered:
-        text = f"{recovered} rows have no target_action_index; it was recovered from action_reprs"
-        notices.append(text + (f", ambiguously for {unsure} tasks" if unsure else ""))
     size, name = largest
     if size > _LARGE_GROUP:
         notices.append(

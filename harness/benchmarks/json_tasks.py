@@ -1,19 +1,20 @@
 """Large JSON files of tasks: locate every task, to read one without the others.
 
 Mind2Web's files are arrays of a hundred tasks of tens of megabytes each; MT-Mind2Web's are arrays
-of conversations, whose turns are such tasks. They are split at their brackets, a few megabytes at a
-time, with at most one task or conversation in memory. The positions of the tasks are
-cached in the user's cache folder under the file's path, size and modification time.
+of conversations, whose turns are such tasks. They are mapped into memory and found there, and one
+task or conversation at a time is copied and decoded. The positions of the tasks are cached in the
+user's cache folder under the file's path, size and modification time.
 """
 
 from __future__ import annotations
 
 import hashlib
+import mmap
 import re
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 import msgspec
 
@@ -23,10 +24,8 @@ from adapters.input_files import BOM, open_file
 from harness.data_files import DataFile
 from harness.errors import DataError
 
-_CHUNK = 1 << 22
-_BLANK = re.compile(rb"[\s,]*+")
-# Everything up to the next bracket; stops before a string whose end has not been read yet.
-_INSIDE = re.compile(rb'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+_OPENING = re.compile(rb"\s*+\[")
+_BETWEEN = re.compile(rb"[\s,]*+")
 _LFS = b"version https://git-lfs"
 _FORM = 2
 """Format version of a cached index; an index of any other version is ignored."""
@@ -104,17 +103,42 @@ def task_spans(file: DataFile, locate: Locate | None = None) -> list[TaskSpan]:
     return spans
 
 
-def split(path: Path, chunk: int = _CHUNK) -> Iterator[tuple[int, bytes]]:
-    """Yield the objects of a JSON array or of JSON lines, each after the offset of its first byte.
+def split(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the parts of a JSON array, each after the offset of its first byte.
 
     Raises:
-        DataError: the file cannot be read, does not hold JSON objects, or is truncated.
+        DataError: the file cannot be read, is not a JSON array, or is truncated.
     """
     try:
         with open_file(path) as file:
-            yield from _split(file, path, chunk)
+            if not path.stat().st_size:
+                return
+            text = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    if text[: len(_LFS)] == _LFS:
+        raise DataError(f"{path} is a git-lfs pointer, not the data; run: git lfs pull")
+    start = len(BOM) if text[: len(BOM)] == BOM else 0
+    try:
+        parts = _PARTS.decode(text[start:])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        if "truncated" in str(error):
+            raise DataError(f"{path} is truncated; copy it again") from error
+        raise DataError(f"{path} is not a JSON file of tasks: {error}") from error
+    for place, part in _places(text, start, parts):
+        yield place, bytes(part)
+
+
+def _places(
+    text: bytes | memoryview, start: int, parts: list[msgspec.Raw]
+) -> Iterator[tuple[int, msgspec.Raw]]:
+    """Yield the parts of an array, each after its place in a text; its bracket stands at or behind
+    `start`, with nothing but blanks before it."""
+    at = _OPENING.match(text, start).end()  # type: ignore[union-attr]
+    for part in parts:
+        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
+        yield at, part
+        at += len(part)
 
 
 def one_task(number: int, start: int, text: bytes) -> Iterator[TaskSpan]:
@@ -134,14 +158,11 @@ def turns_of(number: int, start: int, text: bytes) -> Iterator[TaskSpan]:
     turns = _decoded(_PARTS, whole.turns, f"{name}, 'turns'", "a list")
     if not turns:
         raise DataError(f"{name} has no turns; copy the file again, or leave it out")
-    at = text.index(whole.turns) + 1
-    for place, turn in enumerate(turns):
-        at = _blank_end(text, at)
+    for place, (at, turn) in enumerate(_places(text, text.index(whole.turns), turns)):
         where = f"{name}, turn {place + 1}"
         task: _Task = _decoded(_TASK, turn, where, "a turn of MT-Mind2Web")
         task.website, task.domain, task.subdomain = whole.website, whole.domain, whole.subdomain
         yield _span(task, start + at, len(turn), where, conversation=whole.task_id, turn=place)
-        at += len(turn)
 
 
 def _span(task: _Task, start: int, length: int, where: str, **of: Any) -> TaskSpan:
@@ -174,72 +195,3 @@ def _decoded(decoder: Decoder[Any], text: bytes | msgspec.Raw, where: str, what:
         return decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"{where} is not {what}: {error}") from error
-
-
-def _split(file: BinaryIO, path: Path, chunk: int) -> Iterator[tuple[int, bytes]]:
-    buffer, origin = bytearray(file.read(chunk)), 0
-    if buffer.startswith(_LFS):
-        raise DataError(f"{path} is a git-lfs pointer, not the data; run: git lfs pull")
-    if buffer.startswith(BOM):
-        del buffer[: len(BOM)]
-        origin = len(BOM)
-    array = False
-    while True:
-        at = _blank_end(buffer)
-        if at == len(buffer):
-            origin += at
-            buffer = bytearray(file.read(chunk))
-            if not buffer:
-                if array:
-                    raise _cut_short(path)
-                return
-            continue
-        first = buffer[at : at + 1]
-        if first == b"[" and not array:
-            array = True
-            del buffer[: at + 1]
-            origin += at + 1
-        elif first == b"]" and array:
-            return
-        elif first == b"{":
-            del buffer[:at]
-            origin += at
-            end = _object_end(buffer, file, path, chunk)
-            with memoryview(buffer) as view:
-                text = bytes(view[:end])
-            # A new buffer: one that shrinks keeps its memory.
-            buffer = buffer[end:]
-            yield origin, text
-            del text
-            origin += end
-        else:
-            place = f"{bytes(first)!r} at byte {origin + at}"
-            raise DataError(f"{path} is not a JSON file of tasks: unexpected {place}")
-
-
-def _blank_end(buffer: bytes | bytearray, at: int = 0) -> int:
-    match = _BLANK.match(buffer, at)
-    return match.end() if match else at
-
-
-def _object_end(buffer: bytearray, file: BinaryIO, path: Path, chunk: int) -> int:
-    """Return the end of the object at the start of the buffer, which is extended as needed."""
-    depth = at = 0
-    while True:
-        match = _INSIDE.match(buffer, at)
-        at = match.end() if match else at
-        if at == len(buffer) or buffer[at] == 0x22:
-            # Read in growing amounts: a string cut at the end of the buffer is scanned again.
-            more = file.read(max(chunk, len(buffer) // 8))
-            if not more:
-                raise _cut_short(path)
-            buffer += more
-            continue
-        depth += 1 if buffer[at] in b"{[" else -1
-        at += 1
-        if depth == 0:
-            return at
-
-
-def _cut_short(path: Path) -> DataError:
-    return DataError(f"{path} is truncated (its last bracket is missing); copy it again")

@@ -20,7 +20,7 @@ def step_data(
     In the order of the data, which reads each row group once; then the steps that it no longer
     has. The caller compares digests. Raises `DataGone` if the data is not available any more.
     """
-    data, splits = _same_data(dataset), dataset.get("splits_asked")
+    data, splits = dataset.get("data"), dataset.get("splits_asked")
     given = sorted(dataset.get("options", {}).items())
     options = tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in given)
     left = dict.fromkeys(step_ids)
@@ -40,15 +40,6 @@ def step_data(
         raise DataGone(str(error)) from error
     for step_id in left:
         yield step_id, DataGone(f"the data no longer has step {step_id}")
-
-
-def _same_data(dataset: Mapping[str, Any]) -> str | None:
-    """Return where the data of a run is; of a data set on the hub the same commit."""
-    from harness.benchmarks.hub import hub_data
-
-    data, revision = dataset.get("data"), dataset.get("revision")
-    source = hub_data(data)
-    return str(source._replace(revision=revision)) if source and revision else data
 
 
 def _pictures_of(

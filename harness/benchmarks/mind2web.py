@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index
-from harness.benchmarks.recorded import StepDataset, decode_operation, recorded_row, whole
+from harness.benchmarks.index import NarrowRow, StoredStep, TableLayout, build_index
+from harness.benchmarks.recorded import StepDataset, recorded_row, whole
 from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.data_files import DataFile, local_files
 from harness.errors import DataError
@@ -24,7 +24,6 @@ from harness.records import Row
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-    from harness.benchmarks.step_numbers import Unplaced
 
 REPO = "osunlp/Multimodal-Mind2Web"
 REVISION = "1b4c6a8cf9f77b7a5e0d641959935c80c4a05889"
@@ -54,35 +53,27 @@ class Mind2WebLayout(TableLayout):
         "neg_candidates",
         "screenshot",
         "action_reprs",
+        "target_action_index",
     )
     negatives_column: str | None = "neg_candidates"
 
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        return _KINDS
+    kinds = _KINDS
 
     def narrow(self, present: Collection[str]) -> list[str]:
-        if "target_action_index" in present:
-            return [*_IDS, "target_action_index"]
-        action = [name for name in ("target_action_reprs",) if name in present]
-        return [*_IDS, "operation", "action_reprs", *action]
+        return [*_IDS, "target_action_index"]
 
     def wide(self, file: pq.ParquetFile) -> list[str]:
         picture = screenshot_column(file)
         return [picture if name == "screenshot" else name for name in self.required]
 
-    def key(self, record: Record, where: str) -> Key:
+    def key(self, record: Record, where: str) -> NarrowRow:
         for name in ("annotation_id", "action_uid"):
             if not record[name]:
                 raise DataError(f"{where}: column '{name}' is empty")
-        hints = None
-        if "target_action_index" in record:
-            index = whole(record["target_action_index"], "target_action_index", where)
-            if index is None:
-                raise DataError(f"{where}: column 'target_action_index' is empty")
-        else:
-            index, hints = None, _hints(record, where)
-        return Key(
+        index = whole(record["target_action_index"], "target_action_index", where)
+        if index is None:
+            raise DataError(f"{where}: column 'target_action_index' is empty")
+        return NarrowRow(
             task_id=record["annotation_id"],
             action_uid=record["action_uid"],
             index=index,
@@ -90,7 +81,6 @@ class Mind2WebLayout(TableLayout):
             website=record["website"] or "",
             domain=record["domain"] or "",
             subdomain=record["subdomain"] or "",
-            hints=hints,
         )
 
     def decode(self, record: Record, entry: StoredStep) -> Row:
@@ -204,18 +194,6 @@ def screenshot_column(file: pq.ParquetFile) -> str:
 def _picture(stored: object) -> bytes | None:
     data = stored.get("bytes") if isinstance(stored, dict) else stored
     return data if isinstance(data, bytes) and data else None
-
-
-def _hints(record: Record, where: str) -> Unplaced:
-    from harness.benchmarks.step_numbers import Unplaced
-
-    _, names, value = decode_operation(record["operation"], where)
-    return Unplaced(
-        actions=tuple(action or "" for action in record["action_reprs"] or ()),
-        operations=names,
-        value=value,
-        action=record.get("target_action_reprs"),
-    )
 
 
 BENCHMARK = Mind2Web(published="2024")

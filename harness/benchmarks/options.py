@@ -11,7 +11,7 @@ class Icons(Benchmark):
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -36,6 +36,14 @@ class Options:
             for name, value in named.items()
             if value is not None
         }
+
+    @property
+    def scoring(self) -> dict[str, Any]:
+        """Those that say how units are scored."""
+        from harness.settings import declared_by
+
+        known = declared_by(type(self)).items()
+        return {name: getattr(self, name) for name, one in known if one.group == "Scoring"}
 
 
 Chosen = TypeVar("Chosen", bound=Options)
@@ -68,3 +76,13 @@ def with_values(options: Chosen, given: Iterable[tuple[str, Any]], benchmark: st
         except ValueError as error:
             raise DataError(f"{option}{' ' if short else '='}{value}: {error}") from error
     return replace(options, **read) if read else options
+
+
+def refuse_given(given: Collection[str], names: Iterable[str], why: str) -> None:
+    """Raise `WithoutEffect` for an option of these that the user gave, with the reason."""
+    from harness.settings import written
+
+    for name in names:
+        if name in given:
+            message = f"{written(name, 'benchmark')} has no effect {why}"
+            raise WithoutEffect("benchmark_option", message, name)

@@ -30,7 +30,9 @@ def reading(where: str) -> Iterator[None]:
 
 
 def own_folders(data: Path, schema: str) -> list[Path]:
-    """Return the folder, or those in it, that hold a schema file of the user's data."""
+    """Return the folder, or those in it, that hold a schema file of the user's data; for the file
+    itself its folder."""
+    data = data.parent if data.name == schema else data
     if (data / schema).is_file():
         return [data]
     return sorted(path.parent for path in data.glob(f"*/{schema}"))

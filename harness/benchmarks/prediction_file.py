@@ -1,8 +1,7 @@
-"""Files of predictions: JSON lines, each about one unit, as a kind of units has them."""
+"""Files of predictions: JSON lines, each about one unit, as a family of benchmarks has them."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,47 +9,14 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from adapters.decoding import decoder_of
-from adapters.input_files import utf8_bytes
 from harness.benchmarks import Dataset, actions_of
+from harness.benchmarks.folders import decoded_text
 from harness.errors import UserError, suggestion
 from harness.runs import Unit
 from harness.settings import Settings
 from parsers.actions import Action, Value
 from parsers.records import Prediction, Status
 from parsers.settling import settled
-
-
-class Predictions(ABC):
-    """Reader of predictions about one kind of units; an instance belongs to one file.
-
-    line: what a line holds, the id of its unit under the key `unit`.
-    missing: what units without a prediction are, unless the user says so: left out, or failed.
-    """
-
-    line: ClassVar[type[msgspec.Struct]]
-    unit: ClassVar[str]
-    missing: ClassVar[Literal["exclude", "fail"]] = "exclude"
-
-    def __init__(self, settings: Settings) -> None:
-        given = "unattempted" in settings.given
-        self.settings = settings if given else replace(settings, unattempted=self.missing)
-
-    @abstractmethod
-    def read(self, line: Any, where: str) -> Any:
-        """Read a line. Raises `UserError`, naming the line by `where`."""
-
-    @abstractmethod
-    def records(self, said: Mapping[str, Any], units: Dataset[Any]) -> Iterator[Unit[Any]]:
-        """The units, each with its prediction if there is one, in order; not scored."""
-
-    def counts(self) -> dict[str, int]:
-        """Counts of what looks like a mistake in the file, for JSON."""
-        return {}
-
-    def notes(self, said: Mapping[str, Any]) -> Iterator[str]:
-        """Lines about what looks like a mistake in the file."""
-        return iter(())
 
 
 class _Action(msgspec.Struct, forbid_unknown_fields=True):
@@ -69,17 +35,25 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
     action: _Action | None = None
 
 
-class DeclaredPredictions(Predictions):
-    """Actions of the space that a benchmark declares, about units of any kind."""
+class Predictions:
+    """Reader of predictions, by default actions of the space that a benchmark declares; an instance
+    belongs to one file.
 
-    line = _Line
-    unit = "unit"
+    line: what a line holds, the id of its unit under the key `unit`.
+    missing: what units without a prediction are, unless the user says so: left out, or failed.
+    """
+
+    line: ClassVar[type[msgspec.Struct]] = _Line
+    unit: ClassVar[str] = "unit"
+    missing: ClassVar[Literal["exclude", "fail"]] = "exclude"
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
+        given = "unattempted" in settings.given
+        self.settings = settings if given else replace(settings, unattempted=self.missing)
         self._space = actions_of(settings.benchmark)
 
-    def read(self, line: _Line, where: str) -> Prediction:
+    def read(self, line: Any, where: str) -> Any:
+        """Read a line. Raises `UserError`, naming the line by `where`."""
         said = line.action
         if said is None:
             return Prediction(Status.PARSE_ERROR)
@@ -89,10 +63,29 @@ class DeclaredPredictions(Predictions):
         action = Action(said.name, said.element, said.point, said.arguments)
         return settled(Prediction(Status.ANSWERED, action), self._space)
 
+    def predicted(self, line: Any, detail: Any) -> Prediction:
+        """Return the prediction of a line that was read, about a unit of that detail."""
+        prediction: Prediction = line
+        return prediction
+
     def records(self, said: Mapping[str, Any], units: Dataset[Any]) -> Iterator[Unit[Any]]:
+        """The units, each with its prediction if there is one, in order; not scored.
+
+        Units without a line stay open unless `unattempted` is `fail`.
+        """
         missing = Prediction(Status.NO_REPLY) if self.settings.unattempted == "fail" else None
         for record in units.entries:
-            yield with_prediction(record, said.get(record.unit_id, missing))
+            line = said.get(record.unit_id)
+            predicted = missing if line is None else self.predicted(line, record.detail)
+            yield with_prediction(record, predicted)
+
+    def counts(self) -> dict[str, int]:
+        """Counts of what looks like a mistake in the file, for JSON."""
+        return {}
+
+    def notes(self, said: Mapping[str, Any]) -> Iterator[str]:
+        """Lines about what looks like a mistake in the file."""
+        return iter(())
 
 
 def read_predictions(path: Path, kind: Predictions) -> dict[str, Any]:
@@ -100,20 +93,9 @@ def read_predictions(path: Path, kind: Predictions) -> dict[str, Any]:
 
     Raises `UserError` naming the line that is wrong.
     """
-    try:
-        lines = utf8_bytes(path).splitlines()
-    except OSError as error:
-        raise UserError(f"--predictions {path}: {error.strerror or error}") from error
     said: dict[str, Any] = {}
-    decoder = decoder_of(kind.line)
-    for number, data in enumerate(lines, 1):
-        if not data.strip():
-            continue
-        where = f"{path} line {number}"
-        try:
-            line = decoder.decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise UserError(f"{where}: {error}") from error
+    for number, line in decoded_text(path, kind.line):
+        where = f"{path}, line {number}"
         unit_id = str(getattr(line, kind.unit))
         if unit_id in said:
             raise UserError(f"{where}: a second prediction for {kind.unit} {unit_id}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import msgspec
 
@@ -21,9 +21,6 @@ from harness.parquet import Record
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, UNREADABLE, Row, RowDetail
 from harness.runs import StepDetail, StepUnit
 from parsers.records import OPERATIONS, Gold, Operation
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,9 +151,7 @@ def blank(entry: StoredStep) -> Row:
 def recorded_steps(dataset: Dataset[Any]) -> StepDataset:
     """Return the same data, if it is of recorded steps. Raises `DataError`."""
     if not isinstance(dataset, StepDataset):
-        raise DataError(
-            f"this is for recorded steps, and {dataset.benchmark} is of kind '{dataset.kind}'"
-        )
+        raise DataError(f"{dataset.benchmark} has no recorded steps; choose a benchmark that has")
     return dataset
 
 
@@ -183,7 +178,7 @@ def recorded_row(
         pictured: True if a row without a screenshot is invalid.
         called: prefix of field names in messages.
     """
-    operation, _, value = decode_operation(record["operation"], where)
+    operation, value = decode_operation(record["operation"], where)
     positives, negatives = (
         candidates_in(record[name], f"{where}: {called}'{name}'")
         for name in ("pos_candidates", "neg_candidates")
@@ -224,8 +219,8 @@ def find_problems(has_positive: bool, has_picture: bool) -> tuple[str, ...]:
     return (() if has_positive else (NO_POSITIVE,)) + (() if has_picture else (NO_SCREENSHOT,))
 
 
-def decode_operation(stored: object, where: str) -> tuple[Operation, tuple[str, ...], str]:
-    """Return the operation to score, the names it was recorded under, and its value ("" if none).
+def decode_operation(stored: object, where: str) -> tuple[Operation, str]:
+    """Return the operation to score, and its value ("" if none).
 
     Raises `DataError`.
     """
@@ -236,15 +231,14 @@ def decode_operation(stored: object, where: str) -> tuple[Operation, tuple[str, 
             raise DataError(f"{where}: column 'operation' is not valid JSON: {error}") from error
     if not isinstance(stored, dict):
         raise DataError(f"{where}: column 'operation' is {stored!r}, not an operation")
-    recorded, original = str(stored.get("op")), str(stored.get("original_op"))
+    recorded = str(stored.get("op"))
     scored = "CLICK" if recorded in _AS_CLICK else recorded
     for operation in OPERATIONS:
         if operation == scored:
             value = stored.get("value")
             if isinstance(value, bool) or not isinstance(value, str | int | float | None):
                 raise DataError(f"{where}: column 'operation' has value {value!r}, not a text")
-            names = tuple(dict.fromkeys((original, recorded)))
-            return operation, names, "" if value is None else str(value)
+            return operation, "" if value is None else str(value)
     raise DataError(
         f"{where}: column 'operation' has op {recorded!r}, not one of {', '.join(OPERATIONS)}"
     )

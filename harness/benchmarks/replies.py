@@ -110,8 +110,3 @@ def _words(unit: Unit[Any], element: str | None, name: str, value: str) -> str:
     text = next((choice.text for choice in choices if choice.id == element), "")
     done = f"{name}: {value}" if value else name
     return f"{text} -> {done}" if text else done
-
-
-def replies_told(replies: PastReplies | None) -> dict[str, Any]:
-    """Return what a run records of the replies that it shows; nothing where it shows none."""
-    return {} if replies is None else {"history_from_sha256": replies.digest}

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from harness.benchmarks.folders import Cell, ParquetPictures, decoded_text
+from harness.benchmarks.folders import ParquetPictures, RowAddress, decoded_text
 from harness.data_files import DataFile
 from harness.errors import DataError
 from harness.parquet import opened
@@ -43,7 +43,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 L = TypeVar("L", bound=Window)
 
 
-class Screenshots:
+class SampleWindows:
     """The screenshots of a split of the recorded sample. Raises `DataError` without its file."""
 
     def __init__(self, split: str) -> None:
@@ -55,7 +55,7 @@ class Screenshots:
         with opened(path) as table:
             groups = [table.metadata.row_group(one) for one in range(table.num_row_groups)]
         self.cells = [
-            Cell(path, group, offset)
+            RowAddress(path, group, offset)
             for group, found in enumerate(groups)
             for offset in range(found.num_rows)
         ]

@@ -23,12 +23,16 @@ log = logging.getLogger(__name__)
 
 
 def on_record(settings: Settings, declaration: Declaration) -> Benchmark:
-    """Return the benchmark of a run on record, also where its package is not installed."""
+    """Return the benchmark of a run on record, also where its package is not installed.
+
+    It declares what the run's does (`declaration`): by now it may declare more.
+    """
     if (found := declared(settings.benchmark)) is None:
         from harness.benchmarks.uninstalled import uninstalled
 
         return uninstalled(settings.benchmark, declaration).of_run(settings)
-    return found.with_options(settings.benchmark_option).of_run(settings)
+    found = found.with_options(settings.benchmark_option).of_run(settings)
+    return replace(found, declared=declaration)
 
 
 def scorer_of(source: Benchmark, settings: Settings, declaration: Declaration) -> Scorer:

@@ -12,7 +12,7 @@ from harness.protocols import AskingProtocol
 
 if TYPE_CHECKING:
     from harness.benchmarks.replies import PastReplies
-    from harness.protocols.vote import Vote
+    from harness.protocols.vote import Same, Vote
     from harness.rankers import Ranks
     from harness.settings import Settings
 
@@ -69,13 +69,18 @@ class Shows:
         """Treatment of pictures by the model's provider; None if unknown."""
         return self.info.image_rule if self.info else None
 
-    def vote(self, same: Any) -> Vote | None:
+    @property
+    def of_replies(self) -> dict[str, Any]:
+        """What a run records of the replies that it shows; nothing where it shows none."""
+        return {} if self.replies is None else {"history_from_sha256": self.replies.digest}
+
+    def vote(self, same: Same | None = None) -> Vote | None:
         """The vote over samples of a dialogue, None for one sample.
 
-        same: whether two predictions are the same answer.
+        same: whether two predictions are the same answer; None: as `same_answer` says.
         """
         if self.settings.samples is None:
             return None
-        from harness.protocols.vote import Vote
+        from harness.protocols.vote import Vote, same_answer
 
-        return Vote(self.settings.samples, self.settings.vote or "majority", same)
+        return Vote(self.settings.samples, self.settings.vote or "majority", same or same_answer)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from adapters.conversation import canonical_json
 from harness.benchmarks.snapshots import OWN, SETTINGS
-from harness.parquet_writing import ROWS_PER_GROUP, parquet_writer
+from harness.parquet_writing import ROWS_PER_GROUP, write_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,25 +69,10 @@ def write_snapshot(
         DataError: the file exists or cannot be written.
         ValueError: a message does not fit the columns.
     """
-    import pyarrow as pa
-
     schema = _schema().with_metadata({SETTINGS: canonical_json(dict(settings)).encode()})
-    count = 0
-    pending: list[dict[str, object]] = []
-    with parquet_writer(path, schema, overwrite=overwrite) as writer:
-
-        def write() -> None:
-            if pending:
-                writer.write_table(pa.Table.from_pylist(pending, schema), rows_per_group)
-                pending.clear()
-
-        for row in rows:
-            pending.append(_record(row))
-            count += 1
-            if len(pending) >= rows_per_group:
-                write()
-        write()
-    return count
+    return write_rows(
+        path, map(_record, rows), schema, rows_per_group=rows_per_group, overwrite=overwrite
+    )
 
 
 def _record(prepared: SnapshotRow) -> dict[str, object]:

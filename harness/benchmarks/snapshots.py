@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from adapters.decoding import convert_to
-from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index, of_splits
+from harness.benchmarks.index import NarrowRow, StoredStep, TableLayout, build_index, of_splits
 from harness.benchmarks.mind2web import TEST_SPLITS
 from harness.benchmarks.recorded import (
     StepDataset,
@@ -91,9 +91,7 @@ class TildeLayout(TableLayout):
     required: tuple[str, ...] = _CARD
     negatives_column: str | None = None
 
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        return _KINDS
+    kinds = _KINDS
 
     def narrow(self, present: Collection[str]) -> list[str]:
         uid = [_UID] if _UID in present else []
@@ -102,13 +100,13 @@ class TildeLayout(TableLayout):
     def wide(self, file: pq.ParquetFile) -> list[str]:
         return [n for n in column_names(file) if n in self.required or n.startswith(OWN)]
 
-    def key(self, record: Record, where: str) -> Key:
+    def key(self, record: Record, where: str) -> NarrowRow:
         step = whole(record["step"], "step", where)
         if step is None:
             raise DataError(f"{where}: column 'step' is empty")
         if not record["task_id"]:
             raise DataError(f"{where}: column 'task_id' is empty")
-        return Key(
+        return NarrowRow(
             task_id=record["task_id"],
             action_uid=str(record.get(_UID) or step),
             index=step,
@@ -120,7 +118,7 @@ class TildeLayout(TableLayout):
 
     def decode(self, record: Record, entry: StoredStep) -> Row:
         where = str(entry.detail)
-        operation, _, value = decode_operation(
+        operation, value = decode_operation(
             {"op": record["target_op"], "value": record["target_op_value"]}, where
         )
         first, pictures = _messages(record["prompt_0"], "prompt_0", where)

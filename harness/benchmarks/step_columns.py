@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from adapters.input_files import file_bytes, file_text
-from harness.benchmarks.index import Key, StoredStep
+from harness.benchmarks.index import NarrowRow, StoredStep
 from harness.benchmarks.recorded import decode_operation, find_problems, whole
 from harness.errors import DataError
 from harness.page import NODE_ID, Box, Candidate, Page, PageError, PageNode
@@ -71,14 +71,12 @@ class StepColumns:
         values: our column to a default for rows without a value.
         operations: their operation names to CLICK, TYPE and SELECT.
         id_attribute: the HTML attribute that holds the ids of elements.
-        files: True if pages and pictures may be paths.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
     operations: Mapping[str, str] = field(default_factory=dict)
     id_attribute: str = NODE_ID
-    files: bool = True
 
     def name_of(self, column: str) -> str:
         """Return the name of the column in the records."""
@@ -110,13 +108,13 @@ class StepColumns:
             return str(value)
         raise self._wrong(column, where, value, "a text")
 
-    def key(self, record: Record, where: str) -> Key:
+    def key(self, record: Record, where: str) -> NarrowRow:
         """Return the key that identifies a step. Raises `DataError`."""
         for column in COLUMNS:
             if column.required and column.narrow and not self.text(record, column.name, where):
                 raise DataError(f"{where}: no '{self.name_of(column.name)}'")
         task = self.text(record, "task", where)
-        return Key(
+        return NarrowRow(
             task_id=self.text(record, "task_id", where)
             or hashlib.sha256(task.encode()).hexdigest()[:12],
             action_uid=self.text(record, "action_id", where) or None,
@@ -150,7 +148,7 @@ class StepColumns:
         where, folder = str(entry.detail), entry.detail.file.parent
         written = self._operation(self.text(record, "operation", where))
         value = self.text(record, "value", where)
-        operation, _, value = decode_operation({"op": written, "value": value}, where)
+        operation, value = decode_operation({"op": written, "value": value}, where)
         html = self._html(record, where, folder)
         nodes = _nodes(html, f"{where}: '{self.name_of('html')}'")
         positives, negatives = self._candidates(record, where, nodes)
@@ -175,40 +173,6 @@ class StepColumns:
             invalid=next(iter(problems), None),
         )
 
-    def faults(self, record: Record, where: str, folder: Path) -> list[str]:
-        """Return what keeps a record from being read, but for required columns that it lacks."""
-        found: dict[str, None] = {}
-
-        def tried(read: Callable[..., Any], *arguments: object) -> Any:
-            try:
-                return read(*arguments)
-            except DataError as error:
-                return found.setdefault(str(error))
-
-        readers = {"text": self.text, "elements": self._elements, "texts": self._list}
-        lacking = {name for name in self.required() if name not in record}
-        there = [c for c in COLUMNS if self.name_of(c.name).partition(".")[0] not in lacking]
-        for column in there:
-            if column.type in readers:
-                tried(readers[column.type], record, column.name, where)
-            if column.required and column.narrow and not self.value(record, column.name):
-                found[f"{where}: no '{self.name_of(column.name)}'"] = None
-        tried(whole, self.value(record, "step"), self.name_of("step"), where)
-        tried(self._picture, record, where, folder)
-        names = [column.name for column in there]
-        if isinstance(operation := self.value(record, "operation"), str) and operation:
-            tried(decode_operation, {"op": self._operation(operation), "value": ""}, where)
-        html = tried(self._html, record, where, folder) if "html" in names else None
-        nodes = tried(_nodes, html, f"{where}: '{self.name_of('html')}'") if html else None
-        if "positives" in names:
-            tried(self._candidates, record, where, nodes or {})
-        return list(found)
-
-    def _at(self, folder: Path, path: str) -> Path:
-        if not self.files:
-            raise ValueError("files are not read here")
-        return folder / path
-
     def _operation(self, written: str) -> str:
         return self.operations.get(written, written).strip().upper()
 
@@ -216,7 +180,7 @@ class StepColumns:
         written = self.text(record, "html", where)
         if "<" not in written:
             try:
-                written = file_text(self._at(folder, written))
+                written = file_text(_inside(folder, written))
             except (OSError, ValueError) as error:
                 raise self._wrong("html", where, written, "a page or its file") from error
         try:
@@ -236,7 +200,7 @@ class StepColumns:
         try:
             if stored.startswith("data:"):
                 return base64.b64decode(stored.partition(",")[2], validate=True)
-            return file_bytes(self._at(folder, stored))
+            return file_bytes(_inside(folder, stored))
         except (OSError, ValueError) as error:
             raise self._wrong("screenshot", where, stored, "a picture or its file") from error
 
@@ -346,3 +310,11 @@ def _corners(box: Any) -> tuple[Any, Any, Any, Any]:
         return box["x"], box["y"], box["width"], box["height"]
     x, y, width, height = box
     return x, y, width, height
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """Return a path in the folder of the data, which may be somebody else's. Raises ValueError."""
+    path = Path(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError("it lies outside of the folder of the data")
+    return folder / path

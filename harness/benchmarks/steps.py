@@ -1,33 +1,28 @@
-"""A user's recorded steps, in files or on the hub, as a benchmark without code.
+"""A user's recorded steps in files, as a benchmark without code.
 
     vlm-eval --benchmark steps --data steps.jsonl --model lexical
-    vlm-eval --benchmark steps --data hf://datasets/OWNER/NAME --model lexical
 
 The columns are documented in `harness.benchmarks.step_columns` and docs/own-data.md. A schema file
-(TOML or JSON) or a package maps other names of columns and operations to them:
+(TOML) or a package maps other names of columns and operations to them:
 
     SHOP = SimpleBenchmark("shop", data=HERE / "steps.jsonl", columns={"task": "instruction"})
 """
 
 from __future__ import annotations
 
-import json
-import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from adapters.decoding import convert_to, decode_json
-from adapters.input_files import behind_mark, file_text, open_file
-from harness.benchmarks.hub import hub_data
-from harness.benchmarks.hub_copies import Wanted, copied
+from adapters.decoding import decode_json
+from adapters.input_files import behind_mark, open_file
+from harness.benchmarks.folders import decoded_toml
 from harness.benchmarks.index import (
     Group,
-    Key,
+    NarrowRow,
     Scanned,
     StoredStep,
     TableLayout,
@@ -47,11 +42,8 @@ from harness.records import Row
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-Loader = Callable[[Path], Iterable[Mapping[str, Any]]]
-"""Reads the records of a file; must give the same records in the same order every time."""
-
 SUFFIXES = (".jsonl", ".parquet")
-SCHEMAS = (".toml", ".json")
+SCHEMA = ".toml"
 
 
 class _Line(NamedTuple):
@@ -65,22 +57,18 @@ class _Line(NamedTuple):
 class StepsLayout(TableLayout):
     """Files of steps in the user's columns.
 
-    In JSON lines a group is a line, numbered by the offset of its first byte; everything that a
-    loader reads is one group.
+    In JSON lines a group is a line, numbered by the offset of its first byte.
 
     Attributes:
         lost: True if a row without a screenshot is invalid.
         origin: where the data comes from, and its mapping of columns.
-        unused: columns of a data set on the hub that are not read; () for local files.
         scanned: the rows of each file with their narrow columns.
         actions: the actions of each task in words, by step number.
     """
 
     columns: StepColumns
     lost: bool = True
-    loader: Loader | None = None
     origin: Mapping[str, object] = field(default_factory=dict)
-    unused: tuple[str, ...] = ()
     scanned: Mapping[Path, Sequence[Scanned]] = field(default_factory=dict, repr=False)
     actions: Mapping[str, Mapping[int, str]] = field(default_factory=dict, repr=False)
     what: str = "recorded steps (see docs/own-data.md)"
@@ -97,32 +85,25 @@ class StepsLayout(TableLayout):
         present = column_names(file)
         return [name for name in self.columns.stored() if name in present]
 
-    def key(self, record: Record, where: str) -> Key:
+    def key(self, record: Record, where: str) -> NarrowRow:
         return self.columns.key(record, where)
 
     def is_table(self, path: Path) -> bool:
         """Return True for a parquet file, whose columns are known without reading a row."""
-        return self.loader is None and path.suffix == ".parquet"
+        return path.suffix == ".parquet"
 
     def lines(self, path: Path) -> Iterator[_Line]:
         """Yield the records of a file with their narrow columns, including unreadable ones."""
         if self.is_table(path):
             yield from map(_Line, TableLayout.scan(self, path))
-        elif self.loader is not None:
-            for number, record in enumerate(_loaded(self.loader, path)):
-                yield self._line(number + 1, 0, number, record)
-        else:
-            for row, start, text in _lines(path):
-                record, problem = _decoded(text)
-                yield self._line(row, start, 0, record, problem)
-
-    def _line(self, row: int, group: int, offset: int, record: Record, problem: str = "") -> _Line:
-        lacking = [repr(name) for name in self.required if not problem and name not in record]
-        if lacking:
-            problem = f"no {', '.join(lacking)}"
+            return
         narrow = self.columns.stored(narrow=True)
-        kept = {name: record[name] for name in narrow if name in record}
-        return _Line(Scanned(row, group, offset, kept), problem)
+        for row, start, text in _lines(path):
+            record, problem = _decoded(text)
+            lacking = [repr(name) for name in self.required if not problem and name not in record]
+            kept = {name: record[name] for name in narrow if name in record}
+            problem = f"no {', '.join(lacking)}" if lacking else problem
+            yield _Line(Scanned(row, start, 0, kept), problem)
 
     def scan(self, path: Path) -> Iterator[Scanned]:
         yield from self.scanned[path]
@@ -136,13 +117,7 @@ class StepsLayout(TableLayout):
         self, group: Group, offsets: Collection[int], columns: Sequence[str] | None = None
     ) -> Iterator[tuple[int, Record]]:
         path, start = group
-        if self.loader is not None:
-            last = max(offsets, default=-1)
-            for offset, record in enumerate(islice(_loaded(self.loader, path), last + 1)):
-                if offset in offsets:
-                    yield offset, record
-            return
-        if path.suffix == ".parquet":
+        if self.is_table(path):
             yield from TableLayout.records(self, group, offsets, columns)
             return
         try:
@@ -177,7 +152,7 @@ class StepsLayout(TableLayout):
 
 @dataclass(frozen=True)
 class SimpleBenchmark(StepBenchmark):
-    """Recorded steps in JSON lines or parquet, or in any format that a loader can read.
+    """Recorded steps in JSON lines or parquet.
 
     Attributes:
         data: the file or folder to read if there is no `--data`.
@@ -185,8 +160,6 @@ class SimpleBenchmark(StepBenchmark):
         values: our column to a default for rows that have no value.
         operations: operation names in the data to CLICK, TYPE and SELECT.
         id_attribute: the HTML attribute that holds the ids of elements.
-        loader: reads the records of a file in any other format.
-        suffixes: the file name extensions of data files in a folder.
     """
 
     name: str = "steps"
@@ -195,14 +168,12 @@ class SimpleBenchmark(StepBenchmark):
     values: Mapping[str, Any] = field(default_factory=dict)
     operations: Mapping[str, str] = field(default_factory=dict)
     id_attribute: str = NODE_ID
-    loader: Loader | None = None
-    suffixes: tuple[str, ...] = SUFFIXES
 
     note = test_data_note()
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """`data` may be a schema file, which names the data."""
-        layout, files = self.layout(data, splits)
+        layout, files = self.layout(data)
         scanned = {file.path: tuple(_sound(layout, file.path)) for file in files}
         layout = replace(layout, scanned=scanned)
         entries, notices = build_index(files, layout, self.name)
@@ -219,29 +190,28 @@ class SimpleBenchmark(StepBenchmark):
         )
 
     def holds(self, data: Path) -> bool:
-        """Return True for JSON lines, a schema of steps, and a data set on the hub."""
+        """Return True for JSON lines and a schema of steps."""
         if self.data is not None or not data.is_file():
-            return self.data is None and str(data).startswith("hf:/")
+            return False
         try:
-            return data.suffix == SUFFIXES[0] or bool(data.suffix in SCHEMAS and _read_schema(data))
+            return data.suffix == SUFFIXES[0] or bool(
+                data.suffix == SCHEMA and decoded_toml(data, _Schema)
+            )
         except DataError:
             return False
 
-    def layout(
-        self, data: Path | None, splits: Sequence[str] | None = None
-    ) -> tuple[StepsLayout, list[DataFile]]:
-        """Return the layout of the files, and the files; `splits` are for data on the hub.
-
-        Raises `DataError`.
-        """
+    def layout(self, data: Path | None) -> tuple[StepsLayout, list[DataFile]]:
+        """Return the layout of the files, and the files. Raises `DataError`."""
         source = data or self.data
         if source is None:
+            raise DataError(f"{self.name} needs --data PATH: JSON lines, parquet, or a schema file")
+        if str(source).startswith("hf:/"):
             raise DataError(
-                f"{self.name} needs --data PATH: JSON lines, parquet, a schema file, or "
-                "hf://datasets/OWNER/NAME"
+                f"{source} is not read from the hub: download it (hf download OWNER/NAME "
+                "--repo-type dataset --local-dir FOLDER) and give --data FOLDER"
             )
         described = self
-        if source.suffix in SCHEMAS and source.suffix not in self.suffixes and not hub_data(source):
+        if source.suffix == SCHEMA:
             described, source = self._described_by(source)
         for column in (*described.columns, *described.values):
             known = [known.name for known in COLUMNS]
@@ -250,41 +220,21 @@ class SimpleBenchmark(StepBenchmark):
         columns = StepColumns(
             described.columns, described.values, described.operations, described.id_attribute
         )
-        mapping = msgspec.to_builtins(columns)
-        del mapping["files"]
-        origin: dict[str, object] = {"origin": "local", "columns": mapping}
-        unused: tuple[str, ...] = ()
-        if self.loader is not None:
-            origin["loader"] = f"{self.loader.__module__}:{self.loader.__qualname__}"
-        if hub := hub_data(source):
-            names = {column.name: columns.name_of(column.name) for column in COLUMNS}
-            wanted = Wanted(names, frozenset({"screenshot"}), frozenset({"html"}))
-            copy = copied(hub, wanted, splits)
-            files, origin = list(copy.files), {**origin, **copy.origin}
-            unused = tuple(name for name in copy.columns if name not in columns.stored())
-            if lacking := [repr(one) for one in columns.required() if one not in copy.columns]:
-                raise DataError(
-                    f"{hub} has no column {', '.join(lacking)}, but {', '.join(unused)}: map them "
-                    "with a schema file (docs/own-data.md)"
-                )
-            # A copy holds what its files held; its cells must not name files of this machine.
-            columns = replace(columns, names={}, files=False)
-        else:
-            if source.is_file() and source.suffix not in self.suffixes:
-                those = " or ".join(self.suffixes)
-                raise DataError(f"{source} is not a file that {self.name} reads ({those})")
-            files = local_files(source, *self.suffixes)
-        lost, loader = described.screenshots is True, None if hub else described.loader
-        return StepsLayout(columns, lost, loader, origin, unused), files
+        if source.is_file() and source.suffix not in SUFFIXES:
+            those = " or ".join(SUFFIXES)
+            raise DataError(f"{source} is not a file that {self.name} reads ({those})")
+        origin = {"origin": "local", "columns": msgspec.to_builtins(columns)}
+        files = local_files(source, *SUFFIXES)
+        return StepsLayout(columns, described.screenshots is True, origin), files
 
     def _described_by(self, path: Path) -> tuple[SimpleBenchmark, Path]:
         """Return the benchmark with the settings of a schema file, and the path of the data."""
-        schema = _read_schema(path)
+        schema = decoded_toml(path, _Schema)
         settings = {
             name: value for name in schema.__struct_fields__ if (value := getattr(schema, name))
         }
-        source = settings.pop("data", ".")
-        return replace(self, **settings), Path(source) if hub_data(source) else path.parent / source
+        source = path.parent / settings.pop("data", ".")
+        return replace(self, **settings), source
 
 
 class _Schema(msgspec.Struct, forbid_unknown_fields=True):
@@ -293,29 +243,6 @@ class _Schema(msgspec.Struct, forbid_unknown_fields=True):
     values: dict[str, str] = {}
     operations: dict[str, str] = {}
     id_attribute: str = ""
-
-
-def _read_schema(path: Path) -> _Schema:
-    try:
-        text = file_text(path)
-        values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-        return convert_to(values, _Schema)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, msgspec.ValidationError) as error:
-        raise DataError(f"{path} is not a schema of steps: {error}") from error
-
-
-def _loaded(loader: Loader, path: Path) -> Iterator[Record]:
-    """Yield the records that a loader reads; its exceptions are raised as `DataError`."""
-    number = 0
-    try:
-        for record in loader(path):
-            yield dict(record)
-            number += 1
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        where = f"{path}, after row {number}" if number else str(path)
-        raise DataError(f"{where}: cannot be read: {type(error).__name__}: {error}") from error
 
 
 def _sound(layout: StepsLayout, path: Path) -> Iterator[Scanned]:

@@ -10,6 +10,7 @@ from typing import NoReturn
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.errors import DataError
+from harness.notes import TEST_DATA_NOTE
 from parsers.declaration import Declaration
 from parsers.mind2web import MIND2WEB
 
@@ -25,6 +26,8 @@ def uninstalled(name: str, declaration: Declaration) -> Benchmark:
 
 @dataclass(frozen=True)
 class _Uninstalled(Benchmark):
+    note = TEST_DATA_NOTE
+
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> NoReturn:
         raise _missing(self.name)
 

@@ -84,7 +84,7 @@ def _check(source: Benchmark, settings: Settings) -> bool:
 
     if isinstance(source, SimpleBenchmark):
         data = Path(settings.data) if settings.data else None
-        checked = check_steps(source, data, settings.split or None)
+        checked = check_steps(source, data)
     else:
         dataset = open_data(settings, source).part
         for notice in dataset.notices:
@@ -119,30 +119,13 @@ def list_steps(**_: Any) -> int:
 @data.command(short_help="Rewrite parquet files with small row groups.")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--rows-per-group", type=click.IntRange(min=1), default=None, help="Default: 20.")
-def repack(source: Path, target: Path, rows_per_group: int | None) -> int:
-    """Rewrite parquet files with small row groups: SOURCE and TARGET are files or folders."""
-    from harness.parquet_writing import ROWS_PER_GROUP
+def repack(source: Path, target: Path) -> int:
+    """Rewrite parquet files with row groups of 20 rows: SOURCE, or all in it, into a folder."""
     from harness.parquet_writing import repack as rewrite
 
-    rows = rows_per_group or ROWS_PER_GROUP
-    rewrite(source, target, rows_per_group=rows, on_progress=lambda done: say(str(done)))
+    for line in rewrite(source, target):
+        say(line)
     return 0
-
-
-@data.command("import", short_help="Turn a task of lm-eval or lmms-eval into questions.")
-@click.argument("task", type=click.Path(path_type=Path))
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="Folder. Default: TASK's name.")
-def import_task(task: Path, out: Path | None) -> int:
-    """Turn a task of lm-evaluation-harness or lmms-eval into a folder of questions.
-
-    TASK is its YAML file, next to its data. What was understood is printed; everything that cannot
-    be read is listed, and nothing is written then. Code in the file is never run.
-    """
-    from adapters.registry import load
-
-    done: int = load("harness.benchmarks.question.task_import:import_task")(task, out)
-    return done
 
 
 @data.command("import-seeact", short_help="Turn SeeAct's query files into steps and ranks.")

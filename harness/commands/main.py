@@ -214,12 +214,12 @@ def _print_what_is_logged() -> None:
     """Print the tracebacks of exceptions that are otherwise a line or a count."""
     import logging
 
-    class Lines(logging.Handler):
+    class _Lines(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             say(self.format(record), err=True)
 
     logger = logging.getLogger("harness")
-    logger.handlers = [Lines()]
+    logger.handlers = [_Lines()]
     logger.setLevel(logging.DEBUG)
 
 

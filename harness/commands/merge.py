@@ -17,6 +17,7 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
 
     A step that several of them hold must have come out the same in each.
     """
+    from harness.benchmarks.scoring import on_record
     from harness.printing import terminal
     from harness.runs import RunDirectory, open_run
     from harness.runs.files import built_aside
@@ -36,8 +37,10 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
         if settled == wanted:
             with RunDirectory.start(folder, run.manifest) as directory:
                 rows = run.manifest.dataset.get("partial_tasks", {})
-                found = results_of(records, settings, run.manifest.declaration, rows)
-                directory.finish(summarise(records, settings, run.manifest, found), complete=True)
+                source = on_record(settings, run.manifest.declaration)
+                found = results_of(records, settings, source, rows)
+                summary = summarise(records, settings, source, run.manifest, found)
+                directory.finish(summary, complete=True)
     console = terminal()
     print_result(console, grid_of(open_run(out), records, settings))
     state = (

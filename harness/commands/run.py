@@ -143,37 +143,36 @@ def conclude(
     if done.waiting and done.stopped is None:
         display.say(done.how_to_go_on("Run the same line again"))
         return _followed(done, display)
-    manifest = open_run(done.directory).manifest
-    declared = manifest.declaration
+    run, source = open_run(done.directory), plan.source
     if done.without_answers and not any(one.asked and one.settled for one in done.records):
         display.say(done.how_to_go_on("Run the same line again"))
         return _followed(done, display)
     if isinstance(console, str):
         from harness.session.as_json import result_json
 
-        say(result_json(open_run(done.directory), full=console == "full"))
+        say(result_json(run, full=console == "full"))
     elif details:
         from harness.session.report import result_grid
 
         grid = result_grid(
             done.records,
             plan.settings,
-            declared,
+            source,
             done.found,
             plan.selected.task_rows,
-            manifest=manifest,
+            manifest=run.manifest,
             notes=plan.protocol.notes,
             directory=done.directory,
         )
         print_result(console, grid)
     else:
         total = done.found["", ""]
-        brief = brief_grid(done.records, plan.settings, total, manifest, done.directory)
-        print_result(console, brief)
-    if paid := manifest.paid_before:
+        print_result(console, brief_grid(done.records, plan.settings, source, total, run))
+    if paid := run.manifest.paid_before:
         display.say(paid)
     if done.complete:
-        if hint := redo_hint(done.directory, done.records, plan.settings, declared.units):
+        units = source.declared.units
+        if hint := redo_hint(done.directory, done.records, plan.settings, units):
             display.say(hint)
         display.say(f"complete: {done.directory}")
     else:
@@ -190,7 +189,6 @@ def _followed(done: Finished, display: Display) -> int:
 
 def heading(plan: Plan) -> Iterator[str]:
     """Return the heading of a run, defaults included."""
-    from harness.benchmarks import benchmark
     from harness.planning.spending import lines_before
     from harness.session import reply_limit
     from harness.tables import counted
@@ -198,8 +196,7 @@ def heading(plan: Plan) -> Iterator[str]:
     settings, dataset = plan.settings, plan.dataset
     units = counted(len(dataset), dataset.unit, dataset.units)
     if dataset.whole:
-        declared = dataset.declared or benchmark(settings.benchmark).declared
-        level = declared.level(dataset.whole)
+        level = plan.source.declared.level(dataset.whole)
         groups = set(map(dataset.group_of, dataset.entries))
         units += f", {counted(len(groups), level.one, level.many)}"
     splits = ", ".join(sorted({entry.split for entry in plan.selected.whole.entries}))

@@ -206,9 +206,9 @@ def _print_recorded(call: CallRecord) -> None:
 def _acted(act: ActRecord) -> str:
     """Return an action and what was seen after it, in short; "" where these are not those of
     pages."""
-    from harness.runs.live_steps import Done, Sight
+    from harness.runs.live_steps import PerformedAction, Sight
 
-    done, seen = Done.of(act.action), Sight.of(act.observation, act.blobs)
+    done, seen = PerformedAction.of(act.action), Sight.of(act.observation, act.blobs)
     if not seen.told or (done is None and act.action is not None):
         return ""
     action = f"action: {done.told}" if done else f"goal: {seen.goal}"

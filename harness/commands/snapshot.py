@@ -11,13 +11,14 @@ from typing import Any
 
 import click
 
-from adapters import Message, Picture, Text
+from adapters import Message, Picture, Reply, Text
 from harness.benchmarks import recorded_steps
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.snapshot_file import SnapshotRow, write_snapshot
 from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.commands.config import config_option
 from harness.commands.options import MESSAGES, SettingsCommand, read_options, setting_options
+from harness.dialogue import Ask
 from harness.errors import UserError
 from harness.pictures import PictureStore
 from harness.planning.plan import Plan
@@ -70,7 +71,7 @@ def _rows(
     for row in recorded_steps(plan.dataset).rows():
         question = list_step(row)
         urls = runner.run(_encoded(store, question))
-        first, second = protocol.stored_messages(question.view.step, question.view.choices)
+        first, second = _rounds(protocol, question.view)
         yield SnapshotRow(
             row=row,
             choices=question.view.choices,
@@ -78,6 +79,19 @@ def _rows(
             second=[_plain(message, urls) for message in second],
             recipe="\n".join(picture.recipe for picture in question.view.step.pictures),
         )
+
+
+def _rounds(
+    protocol: AskingProtocol, view: StepView
+) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+    """Return the messages of the first round, and those that the second adds after a reply."""
+    dialogue = protocol.dialogue(view)
+    first = next(dialogue)
+    second = dialogue.send(Reply("a description"))
+    assert isinstance(first, Ask)
+    assert isinstance(second, Ask)
+    opening = first.conversation.messages
+    return opening, second.conversation.messages[len(opening) + 1 :]
 
 
 async def _encoded(store: PictureStore, question: Ready[StepView]) -> dict[Picture, str]:

@@ -24,9 +24,9 @@ from adapters.embedding import (
 )
 from harness.dialogue import Act, Embed, Observation
 from harness.engine.cache import MAX_BYTES, Cache
-from harness.engine.dialogues import CallLog, Made, Pending
+from harness.engine.dialogues import CallLog, MadeCall, Pending
 from harness.engine.keys import model_key, request_key
-from harness.engine.lanes import PREFLIGHT, Answered, AnyLane, Lane, OpenLane, Session
+from harness.engine.lanes import PREFLIGHT, Answered, AnyLane, EngineState, Lane, OpenLane
 from harness.engine.stopping import ActFailed, FailuresInARow, Halt, ProtocolError, most_severe
 from harness.printing import printable
 from harness.runs import ActRecord, EmbedRecord, digest_of, result_of
@@ -61,7 +61,7 @@ def text_key(info: EmbedderInfo, text: str) -> str:
 class EmbedLane(OpenLane[EmbedRequest, Embedded]):
     """The way to an embedder."""
 
-    def __init__(self, role: str, lane: Lane, session: Session) -> None:
+    def __init__(self, role: str, lane: Lane, session: EngineState) -> None:
         assert isinstance(lane.model, Embedder)
         self.info = lane.model.info
         self.key = model_key(self.info)
@@ -103,7 +103,7 @@ class Embedding:
         """Hash of everything that the vectors depend on."""
         return request_key(self._lane(pending).key, pending.digest, 0)
 
-    async def make(self, pending: Pending, key: str) -> Made:
+    async def make(self, pending: Pending, key: str) -> MadeCall:
         """Raises `GaveUp`, `Stopped`, `Fatal`."""
         lane, texts = self._lane(pending), _texts(pending)
         found = await self._on_record(key, texts) or await self._found(lane, texts)
@@ -140,9 +140,9 @@ class Embedding:
                 texts if sum(map(len, texts)) <= LONG else None,
             ),
         )
-        return Made(record, embedded, (data,))
+        return MadeCall(record, embedded, (data,))
 
-    def keep(self, pending: Pending, made: Made) -> None:
+    def keep(self, pending: Pending, made: MadeCall) -> None:
         """Put vectors into the cache once they are on record."""
         if not isinstance(made.result, Embedded):
             return
@@ -246,7 +246,7 @@ class Acting:
         """Return the digest of the action: the environment's state has no hash."""
         return pending.digest
 
-    async def make(self, pending: Pending, key: str) -> Made:
+    async def make(self, pending: Pending, key: str) -> MadeCall:
         """Raises `ActFailed`, `Stopped`, `Fatal`, `ProtocolError`."""
         self._halt.check()
         act = _act(pending)
@@ -262,7 +262,7 @@ class Acting:
             raise self._failed("timeout", f"no observation within {self._timeout_s:g} s") from None
         except Fault as fault:
             raise self._failed(fault.kind, printable(str(fault))) from fault
-        self._failures.reset()
+        self._failures.count = 0
         content = _content(pending, seen)
         digests = {name: digest_of(data) for name, data in seen.blobs.items()}
         record = pending.record(
@@ -271,14 +271,14 @@ class Acting:
             cost=0.0,
             act=ActRecord(act.action, content, digests),
         )
-        return Made(record, Observation(content, seen.blobs), tuple(seen.blobs.values()))
+        return MadeCall(record, Observation(content, seen.blobs), tuple(seen.blobs.values()))
 
     def _failed(self, kind: FaultKind, message: str) -> ActFailed:
         failed = ActFailed(kind, 1, message)
         self._failures.add(failed)
         return failed
 
-    def keep(self, pending: Pending, made: Made) -> None:
+    def keep(self, pending: Pending, made: MadeCall) -> None:
         """Keep nothing."""
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from adapters.contract import Generation, Request
 from adapters.conversation import Finish, Reply
 from harness.dialogue import Ask
-from harness.engine.dialogues import CallLog, Kept, Made, OpenDialogue, Pending
+from harness.engine.dialogues import CallLog, KeptReply, MadeCall, OpenDialogue, Pending
 from harness.engine.keys import request_key
 from harness.engine.lanes import Answered, AnyLane, AskLane
 from harness.engine.stopping import ProtocolError
@@ -20,15 +21,13 @@ if TYPE_CHECKING:
     from harness.engine.cache import ReplyCache
 
 
+@dataclass(frozen=True)
 class Asking:
     """Makes the calls of asks: from equal calls of this run or of others, or by sending them."""
 
-    def __init__(
-        self, lanes: Mapping[str, AnyLane], log: CallLog, cache: ReplyCache | None
-    ) -> None:
-        self._lanes = lanes
-        self._log = log
-        self._cache = cache
+    lanes: Mapping[str, AnyLane]
+    log: CallLog
+    cache: ReplyCache | None
 
     def note(self, dialogue: OpenDialogue, ask: Ask, digest: str) -> int | None:
         """Note a conversation and return the estimated tokens of its prompt.
@@ -56,7 +55,7 @@ class Asking:
             lane.key(generation), pending.digest, dialogue.job.repeat, pending.trial, ask.sample, of
         )
 
-    async def make(self, pending: Pending, key: str) -> Made:
+    async def make(self, pending: Pending, key: str) -> MadeCall:
         """Raises `GaveUp`, `Parked`, `Stopped`, `Fatal`."""
         ask, dialogue = _ask(pending), pending.dialogue
         lane, job = self._lane(dialogue, ask), dialogue.job
@@ -83,6 +82,7 @@ class Asking:
         cached = kept is not None
         reply = answered.reply
         added = conversation.added if earlier else conversation.messages
+        price = lane.pricing.cost(reply) if cached else None
         record = pending.record(
             key,
             messages=tuple(MessageRecord.of(message) for message in added),
@@ -90,7 +90,7 @@ class Asking:
             attempts=answered.attempts,
             from_cache=cached,
             cost=answered.cost,
-            price=_price(lane.pricing.cost(reply)) if cached else UNSET,
+            price=UNSET if price is None else price,
             reused_from=kept.run if kept is not None else "",
             earlier=earlier[1] if earlier else None,
             role=ask.role,
@@ -98,33 +98,33 @@ class Asking:
             temperature=ask.temperature,
             seed=ask.seed,
         )
-        return Made(record, reply)
+        return MadeCall(record, reply)
 
-    def keep(self, pending: Pending, made: Made) -> None:
+    def keep(self, pending: Pending, made: MadeCall) -> None:
         """Put a reply into the cache once it is on record."""
-        if self._cache is None or made.record.from_cache:
+        if self.cache is None or made.record.from_cache:
             return
         reply, answerer = made.record.reply, self._lane(pending.dialogue, _ask(pending)).answerer
         if key := answerer.kept_as(made.record.request, reply.model):
-            self._cache.keep(key, reply)
+            self.cache.keep(key, reply)
 
-    async def kept(self, pending: Pending, key: str) -> Kept | None:
+    async def kept(self, pending: Pending, key: str) -> KeptReply | None:
         """Return the reply of another run to this call; None if none is kept of who answers now."""
-        if self._cache is None:
+        if self.cache is None:
             return None
         name = self._lane(pending.dialogue, _ask(pending)).answerer.kept_as(key)
-        return await self._cache.get(name) if name else None
+        return await self.cache.get(name) if name else None
 
     async def _answer(
         self, pending: Pending, lane: AskLane, request: Request, key: str
-    ) -> tuple[Kept | None, Answered[Reply]]:
+    ) -> tuple[KeptReply | None, Answered[Reply]]:
         tokens, context = pending.tokens, lane.info.context_tokens
         if tokens is not None and context is not None and tokens > context:
             return None, Answered(Reply("", Finish.TOO_LONG), 0, 0.0)
-        kept: Kept | None = None
+        kept: KeptReply | None = None
         is_greedy = lane.info.greedy(request.generation)  # Otherwise no two keys are equal.
-        if is_greedy and (equal := await self._log.equal(key)) is not None:
-            kept = Kept(equal.reply, equal.reused_from)
+        if is_greedy and (equal := await self.log.equal(key)) is not None:
+            kept = KeptReply(equal.reply, equal.reused_from)
         elif lane.answerer.reuses:
             kept = await self.kept(pending, key)
         if kept is not None:
@@ -133,7 +133,7 @@ class Asking:
         return None, await lane.answer(pending.dialogue.seats[lane.role], request)
 
     def _lane(self, dialogue: OpenDialogue, ask: Ask) -> AskLane:
-        lane = self._lanes[ask.role]
+        lane = self.lanes[ask.role]
         if not isinstance(lane, AskLane):
             raise ProtocolError(f"{dialogue}: '{ask.place}' asks '{ask.role}', which only embeds")
         return lane
@@ -147,7 +147,3 @@ def _ask(pending: Pending) -> Ask:
 def _generation(lane: AskLane, dialogue: OpenDialogue, ask: Ask) -> Generation:
     generation = lane.generation if lane.role else dialogue.generation
     return ask.generation(generation, dialogue.job.repeat)
-
-
-def _price(cost: float | None) -> float | UnsetType:
-    return UNSET if cost is None else cost

@@ -26,7 +26,7 @@ import msgspec
 
 from adapters.conversation import Finish, Reply
 from adapters.decoding import decoder_of
-from harness.engine.dialogues import Kept
+from harness.engine.dialogues import KeptReply
 
 MAX_BYTES = 2 << 30
 KEEP = 0.9
@@ -212,7 +212,7 @@ class Cache(Generic[T]):
             self._database = None
 
 
-class ReplyCache(Cache[Kept]):
+class ReplyCache(Cache[KeptReply]):
     """The replies of models, by `request_key`.
 
     run: the directory of the run that is under way, kept with its replies.
@@ -234,17 +234,17 @@ class ReplyCache(Cache[Kept]):
         Returns before it is saved.
         """
         if reply.finish is Finish.STOP and reply.text.strip():
-            self.put(key, Kept(reply, self._run))
+            self.put(key, KeptReply(reply, self._run))
 
 
-def _encoded(kept: Kept) -> bytes:
+def _encoded(kept: KeptReply) -> bytes:
     data: dict[str, Any] = msgspec.to_builtins(replace(kept.reply, sent=dict(kept.reply.sent)))
     return msgspec.json.encode({**data, **({"asked_by_run": kept.run} if kept.run else {})})
 
 
-def _decoded(data: bytes) -> Kept:
+def _decoded(data: bytes) -> KeptReply:
     """Raises ValueError."""
-    return Kept(_REPLIES.decode(data), _RUNS.decode(data).asked_by_run)
+    return KeptReply(_REPLIES.decode(data), _RUNS.decode(data).asked_by_run)
 
 
 class _RunOf(msgspec.Struct):

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from harness.dialogue import Act, Ask, Asks, Call, Embed, Replies, Result
 from harness.engine.asks import Asking
-from harness.engine.dialogues import CallLog, Kept, Made, OpenDialogue, Pending
+from harness.engine.dialogues import CallLog, KeptReply, MadeCall, OpenDialogue, Pending
 from harness.engine.lanes import AnyLane
 from harness.engine.limits import EnginePolicy
 from harness.engine.observer import Observer
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     from harness.engine.cache import ReplyCache
 
 
+@dataclass(slots=True, eq=False)
 class Flights:
     """Calls in flight, by a key that equal calls share."""
 
-    def __init__(self) -> None:
-        self._landed: dict[str, asyncio.Event] = {}
+    _landed: dict[str, asyncio.Event] = field(default_factory=dict)
 
     def __contains__(self, key: str) -> bool:
         return key in self._landed
@@ -69,11 +70,11 @@ class Maker(Protocol):
         """Return the hash of everything that the answer depends on."""
         ...
 
-    async def make(self, pending: Pending, key: str) -> Made:
+    async def make(self, pending: Pending, key: str) -> MadeCall:
         """Make a call. Raises as `Calls.result`."""
         ...
 
-    def keep(self, pending: Pending, made: Made) -> None:
+    def keep(self, pending: Pending, made: MadeCall) -> None:
         """Put an answer into the cache once it is on record."""
         ...
 
@@ -111,7 +112,7 @@ class Calls:
 
     def open(self, dialogue: OpenDialogue) -> None:
         """Give a dialogue its seat, and the shared calls that were made for it before."""
-        self._take_seat(dialogue, "")
+        dialogue.seats[""] = Seat(dialogue.number)
         dialogue.shared.update(self._made_for.get(dialogue.key, {}))
 
     def close(self, dialogue: OpenDialogue) -> None:
@@ -162,20 +163,15 @@ class Calls:
         dialogue.calls[call.name] = None
         pending = self.pending(dialogue, call)
         lane = None if isinstance(call, Act) else self._lane_of(call)
-        if len(dialogue.seats) == 1 and lane in dialogue.seats:
-            return await self._answer(pending)
         with self._resting(dialogue, lane):
-            return await self._answer(pending)
-
-    async def _answer(self, pending: Pending) -> Result:
-        if pending.asked_by:
-            return await self._share(pending)
-        recorded = pending.dialogue.recorded.get(pending.call.name)
-        if recorded is None:
-            return await self._make(pending)
-        result = await self._replay(pending, recorded)
-        self._observer.called(recorded, replayed=True)
-        return result
+            if pending.asked_by:
+                return await self._share(pending)
+            recorded = dialogue.recorded.get(call.name)
+            if recorded is None:
+                return await self._make(pending)
+            result = await self._replay(pending, recorded)
+            self._observer.called(recorded, replayed=True)
+            return result
 
     async def _share(self, pending: Pending) -> Result:
         """Make a shared call, unless it is on record or another unit is making it."""
@@ -188,7 +184,14 @@ class Calls:
         return await self._replay(pending, record)
 
     async def _make(self, pending: Pending) -> Result:
-        maker = self._maker(pending.call)
+        maker: Maker
+        match pending.call:
+            case Ask():
+                maker = self._asking
+            case Embed():
+                maker = self._embedding
+            case Act():
+                maker = self._acting
         key = maker.key(pending)
         # Actions that look equal are not: each changes the state of its own environment.
         flight = pending.id if isinstance(pending.call, Act) else key
@@ -233,7 +236,7 @@ class Calls:
         name = call_id(job.unit_id, job.repeat, call.name, dialogue.trial)
         return Pending(dialogue, call, digest, name, job.unit_id, dialogue.trial, "", tokens)
 
-    async def kept(self, pending: Pending) -> Kept | Embedded | None:
+    async def kept(self, pending: Pending) -> KeptReply | Embedded | None:
         """Return the reply or the vectors that other runs have kept for an ask or embed, if any."""
         maker = self._asking if isinstance(pending.call, Ask) else self._embedding
         return await maker.kept(pending, maker.key(pending))
@@ -255,11 +258,6 @@ class Calls:
         policy = self._policy
         return Acting(policy.call_timeout_s, policy.failures_in_a_row, self._halt)
 
-    def _maker(self, call: Call) -> Maker:
-        if isinstance(call, Ask):
-            return self._asking
-        return self._acting if isinstance(call, Act) else self._embedding
-
     def _lane_of(self, call: Ask | Embed) -> str:
         """Return the role whose lane a call takes: its own, or that of the model under test."""
         return self._lanes[call.role].role
@@ -272,11 +270,7 @@ class Calls:
             raise ProtocolError(
                 f"{dialogue}: '{call.place}' asks the role '{call.role}', and there are {known}"
             )
-        if self._lane_of(call) not in dialogue.seats:
-            self._take_seat(dialogue, self._lane_of(call))
-
-    def _take_seat(self, dialogue: OpenDialogue, role: str) -> None:
-        dialogue.seats[role] = Seat(dialogue.number)
+        dialogue.seats.setdefault(self._lane_of(call), Seat(dialogue.number))
 
     @contextmanager
     def _resting(self, dialogue: OpenDialogue, role: str | None) -> Iterator[None]:

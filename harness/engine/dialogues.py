@@ -271,7 +271,7 @@ class Pending:
 
 
 @dataclass(slots=True)
-class Made:
+class MadeCall:
     """A call that was made: its record, what its dialogue receives, and the blobs of the record."""
 
     record: CallRecord
@@ -279,7 +279,7 @@ class Made:
     blobs: tuple[bytes, ...] = ()
 
 
-class Kept(NamedTuple):
+class KeptReply(NamedTuple):
     """A reply to an equal call, and the other run that asked for it; "" if it was this run."""
 
     reply: Reply

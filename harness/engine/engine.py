@@ -9,17 +9,16 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, M
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.contract import Adapter, AdapterInfo, Fatal, PictureSource
-from adapters.contract import Session as AdapterSession
+from adapters.contract import Adapter, AskingSession, Fatal, PictureSource
 from adapters.conversation import Finish, Picture, Reply
 from harness.engine.calls import Calls
 from harness.engine.dialogues import CallLog, Job, Jobs, OpenDialogue
 from harness.engine.lanes import (
     AnyLane,
+    EngineState,
     Lane,
     OpenLane,
     P,
-    Session,
 )
 from harness.engine.limits import Budget, EnginePolicy
 from harness.engine.observer import Observer, Outcome
@@ -78,12 +77,14 @@ class Engine:
         self._halt = Halt()
         self._budget = Budget(policy.max_cost, spent)
         prepare = prepare_picture or (lambda picture: None)
-        session = Session(
+        session = EngineState(
             policy, pictures, prepare, self._budget, self._observer, self._halt, reuse
         )
         self._log, self._cache = log, cache
         self._main = model.opened("", session)
-        self._window = _window(self._main.info, policy, model.ceiling)
+        # Enough open dialogues that calls never run out, but bounded.
+        limits = (policy.open_dialogues, self._main.info.open_dialogues)
+        self._window = max(1, min((n for n in limits if n is not None), default=2 * model.ceiling))
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
             self._lanes[role] = _open_lane(role, lane, session) if lane else self._main
@@ -135,12 +136,13 @@ class Engine:
         await self._halt.sleep(seconds)
 
     async def open(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Let every model get ready for its first call; see `adapters.contract.Session`.
+        """Let every model get ready for its first call; see `adapters.contract.AskingSession`.
 
         Returns early after `stop`. Raises `Fatal`, and what a model's adapter raises.
         """
         for lane in self._each_lane:
-            await lane.participant.open(AdapterSession(folder, say, self.stop))
+            if lane.participant is not None:
+                await lane.participant.open(AskingSession(folder, say, self.stop))
 
     async def introduce(self) -> None:
         """Have servers list the models that they serve, and keep what they say."""
@@ -265,19 +267,13 @@ class Engine:
                 self._observer.notice(text)
 
 
-def _open_lane(role: str, lane: Lane, session: Session) -> AnyLane:
+def _open_lane(role: str, lane: Lane, session: EngineState) -> AnyLane:
     """Open the lane of a role. Raises `Fatal` if the cost limit needs prices that it lacks."""
     if isinstance(lane.model, Adapter):
         return lane.opened(role, session)
     from harness.engine.acts_and_embeds import EmbedLane
 
     return EmbedLane(role, lane, session)
-
-
-def _window(info: AdapterInfo, policy: EnginePolicy, ceiling: int) -> int:
-    """Return the most open dialogues: enough that calls never run out, but bounded."""
-    limits = (policy.open_dialogues, info.open_dialogues)
-    return max(1, min((n for n in limits if n is not None), default=2 * ceiling))
 
 
 async def _pull(jobs: Jobs) -> AsyncGenerator[Job]:

@@ -18,7 +18,7 @@ import contextlib
 import hashlib
 from collections.abc import Mapping
 
-from adapters.contract import Fault, Generation, Listing, ModelInfo
+from adapters.contract import Fault, Generation, ModelInfo, ModelLister
 from adapters.conversation import canonical_json
 from harness.runs.answerers import REPLY
 
@@ -67,7 +67,7 @@ class Answerer:
         self.listed: Mapping[str, str] = {}
         self.name = ""
         self._info = info
-        self._lists = model if isinstance(model, Listing) and not info.weights_known else None
+        self._lists = model if isinstance(model, ModelLister) and not info.weights_known else None
 
     async def look(self) -> Mapping[str, str]:
         """Return what the server says of the model, in its list of models and in the last reply.
@@ -79,10 +79,6 @@ class Answerer:
             with contextlib.suppress(Fault):
                 self.listed = await lists.listed()
         return {**self.listed, **({REPLY: self.name} if self.name else {})}
-
-    def hear(self, name: str) -> None:
-        """Note the model that a reply names."""
-        self.name = name or self.name
 
     def kept_as(self, key: str, name: str = "") -> str:
         """Return the key of a kept reply or vector; "" while it is not known who answers.

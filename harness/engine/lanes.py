@@ -96,14 +96,14 @@ class Lane:
         """Most calls in flight."""
         return self.concurrency or self.model.info.concurrency
 
-    def opened(self, role: str, session: Session) -> AskLane:
+    def opened(self, role: str, session: EngineState) -> AskLane:
         """Open the lane of an adapter in a session. Raises `Fatal` if the cost limit needs prices
         that it lacks."""
         return AskLane(role, self, session)
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class EngineState:
     """State that all lanes share.
 
     prepare_picture: called with the pictures of a call that is going to be sent.
@@ -124,10 +124,10 @@ class OpenLane(Generic[P, A]):
 
     It stops the session after many given-up calls in a row. A tier without capacity is not counted.
 
-    participant: the model, or one that does nothing for a model that takes no part in the session.
+    participant: the model, None for one that takes no part in the session.
     """
 
-    def __init__(self, role: str, lane: Lane, session: Session) -> None:
+    def __init__(self, role: str, lane: Lane, session: EngineState) -> None:
         model, limit, policy = lane.model, session.policy.max_cost, session.policy
         info = model.info
         if limit is not None and lane.pricing is None and (info.billed or not role):
@@ -136,8 +136,9 @@ class OpenLane(Generic[P, A]):
         self.pricing = lane.pricing or UNPRICED
         self._model = model
         self.answerer = Answerer(model, info, reuses=session.reuse)
-        self.participant = model if isinstance(model, Participant) else Participant()
-        session.halt.subscribe(lambda reason: self.participant.interrupt(str(reason)))
+        self.participant = model if isinstance(model, Participant) else None
+        if isinstance(model, Participant):
+            session.halt.subscribe(lambda reason: model.interrupt(str(reason)))
         limit_s = (policy.call_timeout_s or math.inf) + info.wait_s
         self._timeout_s = None if math.isinf(limit_s) else limit_s
         self._choice = TierChoice(() if role else policy.tiers)
@@ -199,7 +200,7 @@ class OpenLane(Generic[P, A]):
                 if not await self._wait(request, fault, made, since, retry, may_move=not before):
                     before, first_failure = attempts, None
                 continue
-            self._failures.reset()
+            self._failures.count = 0
             price = self.pricing.cost(reply)
             cost = None if cost is None or price is None else cost + price
             # A provider's filter may act at random; what it says twice is taken as its answer.
@@ -207,7 +208,7 @@ class OpenLane(Generic[P, A]):
             if again and not filtered:
                 filtered = True
                 continue
-            self.answerer.hear(reply.model)
+            self.answerer.name = reply.model or self.answerer.name
             return Answered(reply, attempts, cost)
 
     async def _wait(
@@ -259,7 +260,7 @@ class OpenLane(Generic[P, A]):
 class AskLane(OpenLane[Request, Reply]):
     """The way to a model that continues conversations."""
 
-    def __init__(self, role: str, lane: Lane, session: Session) -> None:
+    def __init__(self, role: str, lane: Lane, session: EngineState) -> None:
         assert isinstance(lane.model, Adapter)
         self.info = lane.model.info
         self.generation = lane.generation

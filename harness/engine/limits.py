@@ -144,6 +144,7 @@ UNPRICED = Pricing(cost_of=lambda reply: None, upper_cost=lambda request: 0.0)
 """For models whose prices are not known."""
 
 
+@dataclass(slots=True, eq=False)
 class Budget:
     """A limit in US dollars that all spending together never exceeds; None for no limit.
 
@@ -152,14 +153,13 @@ class Budget:
     held: for calls whose replies come later, after this session perhaps.
     """
 
-    def __init__(self, limit: float | None, spent: float = 0.0) -> None:
-        self.limit = limit
-        self.spent = spent
-        self.reserved = 0.0
-        self.held = 0.0
-        self._open = 0
-        self._holding = 0
-        self._held_up: dict[Callable[[], None], None] = {}
+    limit: float | None
+    spent: float = 0.0
+    reserved: float = 0.0
+    held: float = 0.0
+    _open: int = 0
+    _holding: int = 0
+    _held_up: dict[Callable[[], None], None] = field(default_factory=dict)
 
     def fits(self, upper: float) -> bool:
         """Return whether a call of at most `upper` may be sent."""

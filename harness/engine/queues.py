@@ -76,13 +76,15 @@ class CallQueue(Generic[Q, A]):
         halt.subscribe(self._fail_waiting)
 
     def leave(self, seat: Seat) -> None:
-        """Note that a dialogue is over."""
-        self._free(seat)
+        """Free the slots of a dialogue that is over, or that waits for something else."""
+        self._in_use -= seat.held
+        seat.held = 0
+        self._pump()
 
     def rest(self, seat: Seat) -> None:
         """Note that the dialogue waits for something that this queue knows nothing of."""
         seat.waiting += 1
-        self._free(seat)
+        self.leave(seat)
 
     def resume(self, seat: Seat) -> None:
         """Note that it no longer does."""
@@ -118,7 +120,7 @@ class CallQueue(Generic[Q, A]):
         self._settle(upper, self._pricing.cost(reply))
         seat.held += 1
         if seat.waiting:
-            self._free(seat)
+            self.leave(seat)
         self._pump()
         return reply
 
@@ -137,7 +139,7 @@ class CallQueue(Generic[Q, A]):
         turn: asyncio.Future[int] = loop.create_future()
         heapq.heappush(self._queue, _Waiting(seat.number, next(self._arrivals), upper, turn))
         seat.waiting += 1
-        self._free(seat)
+        self.leave(seat)
         try:
             return await turn
         except asyncio.CancelledError:
@@ -161,11 +163,6 @@ class CallQueue(Generic[Q, A]):
             self._dearer += more
             self._budget.reserve_more(self._expected * more)
 
-    def _free(self, seat: Seat) -> None:
-        self._in_use -= seat.held
-        seat.held = 0
-        self._pump()
-
     def _pump(self) -> None:
         """Admit waiting calls; called after everything that may have made room for one."""
         if not self._queue:
@@ -177,7 +174,11 @@ class CallQueue(Generic[Q, A]):
                 heapq.heappop(self._queue)
                 continue
             if not self._rate_limit.admits(self._in_use, now):
-                self._pump_later(now)
+                if self._rate_limit.resumes_at > now:
+                    if self._timer:
+                        self._timer.cancel()
+                    resumes_at = self._rate_limit.resumes_at + 1e-3
+                    self._timer = asyncio.get_running_loop().call_at(resumes_at, self._pump)
                 return
             upper = first.upper * self._dearer
             if not self._budget.fits(upper):
@@ -190,13 +191,6 @@ class CallQueue(Generic[Q, A]):
             self._in_use += 1
             self._reserve(first.upper)
             first.turn.set_result(self._rate_limit.sent())
-
-    def _pump_later(self, now: float) -> None:
-        if self._rate_limit.resumes_at > now:
-            if self._timer:
-                self._timer.cancel()
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_at(self._rate_limit.resumes_at + 1e-3, self._pump)
 
     def _fail_waiting(self, reason: Stopped) -> None:
         for waiting in self._queue:

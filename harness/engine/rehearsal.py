@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from adapters.contract import Generation
 from harness.dialogue import Act, Replies, Result
-from harness.engine.dialogues import Job, Kept, OpenDialogue
+from harness.engine.dialogues import Job, KeptReply, OpenDialogue
 from parsers.records import Prediction
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ async def left_aside(
                     kept = None if isinstance(call, Act) else await calls.kept(pending)
                     if kept is None or isinstance(call, Act):
                         continue
-                    if isinstance(kept, Kept) and not calls.reuses(call):
+                    if isinstance(kept, KeptReply) and not calls.reuses(call):
                         found[pending.id] = kept.run
-                    results.append(kept.reply if isinstance(kept, Kept) else kept)
+                    results.append(kept.reply if isinstance(kept, KeptReply) else kept)
                 if not isinstance(turn, tuple) and results:
                     replies = results[0]
                 elif isinstance(turn, tuple) and len(results) == len(turn):

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -81,13 +82,13 @@ def _severity(error: BaseException) -> int:
     return 9
 
 
+@dataclass(slots=True, eq=False)
 class Halt:
     """True if the session is ending, and why. Set once."""
 
-    def __init__(self) -> None:
-        self.reason: Stopped | None = None
-        self._event = asyncio.Event()
-        self._listeners: list[Callable[[Stopped], None]] = []
+    reason: Stopped | None = None
+    _event: asyncio.Event = field(default_factory=asyncio.Event)
+    _listeners: list[Callable[[Stopped], None]] = field(default_factory=list)
 
     def subscribe(self, callback: Callable[[Stopped], None]) -> None:
         """Call `callback` with the reason when the halt is set."""
@@ -117,28 +118,22 @@ class Halt:
         self.check()
 
 
+@dataclass(slots=True, eq=False)
 class FailuresInARow:
     """Ends the session after `most` failures without a success in between.
 
     what: what fails, in the plural.
     """
 
-    def __init__(self, what: str, most: int, halt: Halt) -> None:
-        self._what = what
-        self._most = most
-        self._halt = halt
-        self._count = 0
+    what: str
+    most: int
+    halt: Halt
+    count: int = 0
 
     def add(self, failure: GaveUp) -> None:
-        self._count += 1
-        if self._count >= self._most:
-            self._halt.set(
-                TooManyFailures(f"{self._count} {self._what} in a row failed: {failure}")
-            )
-
-    def reset(self) -> None:
-        """Count from 0 again, as something has succeeded."""
-        self._count = 0
+        self.count += 1
+        if self.count >= self.most:
+            self.halt.set(TooManyFailures(f"{self.count} {self.what} in a row failed: {failure}"))
 
 
 class _Sessions:

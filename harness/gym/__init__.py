@@ -6,9 +6,9 @@
     observation, info = env.reset(seed=0)
     observation, reward, terminated, truncated, info = env.step('click("12")')
 
-Importing this module registers `MIND2WEB` and `MT_MIND2WEB`; it opens no data. See
-docs/environment.md for observations and actions. `vlm-eval environments play --model lexical
---benchmark sample` plays one with a baseline.
+Importing this module registers `MIND2WEB`; it opens no data. See docs/environment.md for
+observations and actions. `vlm-eval environments play --model lexical --benchmark sample` plays one
+with a baseline.
 """
 
 from __future__ import annotations
@@ -22,10 +22,7 @@ except ImportError as error:  # pragma: no cover
     raise UserError(f"environments need gymnasium: {install('gym')}") from error
 
 MIND2WEB = "vlm_eval/Mind2Web-v0"
-"""A task is an episode; by default of Multimodal-Mind2Web."""
-MT_MIND2WEB = "vlm_eval/MTMind2Web-v0"
-"""A conversation is an episode; by default of MT-Mind2Web."""
+"""A task or conversation is an episode; by default of Multimodal-Mind2Web."""
 
-for _id, _defaults in ((MIND2WEB, {}), (MT_MIND2WEB, {"benchmark": "mt-mind2web"})):
-    if _id not in gymnasium.registry:
-        gymnasium.register(_id, "harness.gym.recorded:RecordedEnv", kwargs=_defaults)
+if MIND2WEB not in gymnasium.registry:
+    gymnasium.register(MIND2WEB, "harness.gym.recorded:RecordedEnv")

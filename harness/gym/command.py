@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import fsum
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from harness.commands.options import SettingsCommand, given_settings, setting_options
 from harness.errors import UserError
-from harness.gym.recorded import TAKEN, OnInvalid, RecordedEnv, Transition
+from harness.gym.recorded import TAKEN, RecordedEnv
 from harness.policies import Policy, answers, chance_for, is_policy, policies_for, policy_named
 from harness.printing import say, terminal
 from harness.runs import StepUnit
@@ -21,22 +21,7 @@ from parsers.counting import prefix
 @click.command(cls=SettingsCommand)
 @setting_options(["model"], model={"required": True, "help": "Baseline that plays."})
 @setting_options(TAKEN)
-@click.option(
-    "--transition",
-    type=click.Choice(get_args(Transition)),
-    default="teacher",
-    show_default=True,
-    help="teacher: the recorded page follows every action; strict: the first wrong action ends the "
-    "episode.",
-)
-@click.option(
-    "--on-invalid",
-    type=click.Choice(get_args(OnInvalid)),
-    default="skip",
-    show_default=True,
-    help="Leave out steps without a right answer (skip), or count them as failed (score_zero).",
-)
-def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
+def play(**_: Any) -> int:
     """Play the environment of recorded tasks with a baseline.
 
     \b
@@ -59,13 +44,12 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
             f"'{name}' is not a baseline for recorded steps ({', '.join(known)}); evaluate a model "
             "with vlm-eval run, or let it play in Python: docs/environment.md"
         )
-    env = RecordedEnv(transition=transition, on_invalid=on_invalid, **settings)
+    env = RecordedEnv(**settings)
     episodes = list(episodes_of(env, policy))
-    if transition == "teacher":
-        records = [record for episode in episodes for record in episode]
-        rest = (records, env.settings, env.declared)
-        found = results_of(*rest, env.task_rows)
-        print_result(terminal(), result_grid(*rest, found, env.task_rows))
+    records = [record for episode in episodes for record in episode]
+    rest = (records, env.settings, env.source)
+    found = results_of(*rest, env.task_rows)
+    print_result(terminal(), result_grid(*rest, found, env.task_rows))
     won = [[not env.failed(one) for one in episode if env.counts(one)] for episode in episodes]
     counted = [one for one in won if one]
     mean = fsum(map(prefix, counted)) / (len(counted) or 1)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -35,12 +35,10 @@ from harness.settings import SETTINGS, Settings, allow_code, field_of, read_sett
 from harness.views import StepView
 from parsers.records import Prediction
 
-Transition = Literal["teacher", "strict"]
-OnInvalid = Literal["skip", "score_zero"]
 _ELSEWHERE = {
-    # The player decides on prompts and the number of calls, and `on_invalid` on the averages.
+    # The player decides on prompts, the number of calls and when to stop.
     *("protocol", "protocol_option", "history", "image_policy", "rule"),
-    *("repeats", "samples", "vote", "shuffles", "invalid", "unattempted", "exclude_status"),
+    *("repeats", "samples", "vote", "shuffles", "unattempted", "exclude_status"),
 }
 TAKEN = tuple(
     name
@@ -54,19 +52,18 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
     """Recorded tasks or conversations, one after the other; see docs/environment.md.
 
     Args:
-        transition: `teacher` continues with the next recorded page after any answer, like the
-            benchmarks' evaluations; `strict` ends the episode at the first wrong step.
-        on_invalid: steps without a right answer have no question. `skip` leaves them out,
-            `score_zero` counts them as failed.
         reveal_gold: True to give the right answer in infos, as `oracle`.
         render_mode: `rgb_array`, or None.
         settings: the settings of `vlm-eval run` in `TAKEN`, with the same names and defaults,
-            but the option `point_rule`: a click counts for the smallest candidate under it.
+            but the option `point_rule`: a click counts for the smallest candidate under it. Steps
+            without a right answer have no question; `invalid="fail"` counts them as failed.
 
     Attributes:
         episodes: ids of the episodes, in the order of the data.
         settings: the completed settings.
-        declared: the benchmark's declaration of results.
+        source: the benchmark.
+        declared: its declaration of results.
+        records: the finished steps of this episode, in the form of a run's.
         task_rows: see `harness.planning.data.Selected`.
         question: the current question with its right answer, for policies; None after the last.
 
@@ -79,29 +76,25 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
     def __init__(
         self,
         *,
-        transition: Transition = "teacher",
-        on_invalid: OnInvalid = "skip",
         reveal_gold: bool = False,
         render_mode: str | None = None,
         **settings: object,
     ) -> None:
-        _check_one_of("transition", transition, get_args(Transition))
-        _check_one_of("on_invalid", on_invalid, get_args(OnInvalid))
-        _check_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
-        self._strict, self._zero = transition == "strict", on_invalid == "score_zero"
+        modes = (None, *self.metadata["render_modes"])
+        if render_mode not in modes:
+            raise UserError(f"{render_mode=}: {suggestion(str(render_mode), map(str, modes))}")
         self.protocol = Played()
-        self.settings, source = _completed(settings, self.protocol, zero=self._zero)
+        self.settings, source = _completed(settings, self.protocol)
         model = AdapterInfo("environment", "environment", "environment", stand_in="policy")
         shows = Shows.opened(self.settings, source.options, self.protocol, model, blind=True)
         selected = open_data(self.settings, source)
         source.check(selected.part, shows)
         self._data = recorded_steps(selected.part)
-        self.declared = source.declared
+        self.source, self.declared = source, source.declared
         self._score = scorer_of(source, self.settings, self.declared)
         self.task_rows = selected.task_rows
         self._turn_level, level = self.declared.innermost.name, self._data.whole
         self._groups = _grouped(self._data.entries, level, self._turn_level)
-        self._several = level != self._turn_level
         self.episodes = tuple(group[0].parents[level] for group in self._groups)
         self._listed = source.lister(selected.tasks, shows)
         self._success = self.declared.main_of_units.name
@@ -126,8 +119,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         part = replace(self._data, entries=tuple(sorted(group, key=_stored)))
         rows = {row.unit_id: row for row in part.rows()}
         self._left = deque((one.parents[self._turn_level], rows[one.unit_id]) for one in group)
-        self._records: dict[str, list[StepUnit]] = {}
-        self._unreached: set[str] = set()
+        self.records: list[StepUnit] = []
         self._instructions: dict[str, str] = {}
         self._begun, self._over = True, False
         self._advance()
@@ -146,12 +138,9 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
             return self._observation(), 0.0, True, False, self._info()
         text = action if isinstance(action, str) else ""
         found, error, stops = read_action(text, self._row, self._page, self.declared.actions)
-        turn, record = self._turn, self.answer(found, stops=stops)
-        observation = self._observation(text, error)
+        record = self.answer(found, stops=stops)
         reward = float(not self.failed(record))
-        if self._strict:
-            reward = float(self._over and self._won(self.records) is True)
-        return observation, reward, self._over, False, self._info(turn, record)
+        return self._observation(text, error), reward, self._over, False, self._info(record)
 
     def answer(self, prediction: Prediction, *, stops: bool = False) -> StepUnit:
         """Score a prediction about the question, in the benchmark's actions, and go on.
@@ -162,7 +151,9 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
             raise ValueError("there is no question")
         asked = replace(self.question.unit, prediction=prediction, settled=True, asked=True)
         record = scored(asked, self._score)
-        self._put_behind(record, ends=stops)
+        self.records.append(record)
+        if stops:
+            self._left.clear()
         self._advance()
         self._over = self.question is None
         return record
@@ -171,44 +162,28 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         """Return the full screenshot of the shown step; None without a `render_mode`."""
         return screenshot_of(self._row) if self.render_mode and self._begun else None
 
-    @property
-    def records(self) -> list[StepUnit]:
-        """The finished steps of this episode, in the form of a run's."""
-        return [record for records in self._records.values() for record in records]
-
     def counts(self, record: StepUnit) -> bool:
         """Return True if a step counts, answered or not."""
-        return record.scores is not None or self._zero
+        return record.scores is not None or self.settings.invalid == "fail"
 
     def failed(self, record: StepUnit) -> bool:
         """Return True if a step counts as failed."""
         won = record.scores is not None and record.scores[self._success] == 1
         return self.counts(record) and not won
 
-    def _won(self, records: Iterable[StepUnit]) -> bool | None:
-        """Return True if all counting steps succeeded; None if none counts."""
-        counted = [record for record in records if self.counts(record)]
-        return not any(map(self.failed, counted)) if counted else None
-
     def _advance(self) -> None:
         """Show the next step with a question, and finish the steps before it."""
         self.question = None
         while self._left and self.question is None:
-            self._turn, self._row = self._left.popleft()
+            turn, self._row = self._left.popleft()
             self._shown = self._listed(self._row)
             record = self._shown.unit
-            self._instructions[self._turn] = record.goal
+            self._instructions[turn] = record.goal
             if record.invalid is None and self._shown.known is None:
                 self.question = self._shown
             else:
                 passed = replace(record, prediction=self._shown.known, settled=True)
-                self._put_behind(scored(passed, self._score))
-
-    def _put_behind(self, record: StepUnit, *, ends: bool = False) -> None:
-        self._records.setdefault(self._turn, []).append(record)
-        if ends or (self._strict and self.failed(record)):
-            self._unreached = {turn for turn, _ in self._left}
-            self._left.clear()
+                self.records.append(scored(passed, self._score))
 
     @property
     def _page(self) -> Page:
@@ -234,7 +209,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         seen = observe(self._row, self._shown, self._page, said)
         return {**seen, "last_action": action, "last_action_error": error}
 
-    def _info(self, turn: str = "", record: StepUnit | None = None) -> dict[str, Any]:
+    def _info(self, record: StepUnit | None = None) -> dict[str, Any]:
         """Describe the shown step, with the scores of the `record` before it."""
         row = self._row
         info: dict[str, Any] = {
@@ -253,16 +228,9 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
             info["last_action_uid"] = record.detail.action_uid
             info["element_acc"], info["op_f1"] = scores["element"], scores["operation_f1"]
             info["step_success"] = not self.failed(record)
-        if self._over and (won := self._won(self.records)) is not None:
-            info["task_success"] = won
-        if self._several:
-            turns = {name: self._won(of) for name, of in self._records.items()}
-            turns |= dict.fromkeys(self._unreached - turns.keys(), False)
-            info["turn_index"] = list(self._instructions).index(self._turn)
-            if turn and (self._over or turn != self._turn):
-                info["turn_success"] = turns[turn]
-            if counted := [one for one in turns.values() if self._over and one is not None]:
-                info["turn_success_rate"] = sum(counted) / len(counted)
+        counted = [one for one in self.records if self.counts(one)]
+        if self._over and counted:
+            info["task_success"] = not any(map(self.failed, counted))
         return info
 
     def _oracle(self, question: Ready[StepView]) -> dict[str, Any]:
@@ -275,9 +243,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         return {**known, "action": f"{call}({arguments})"}
 
 
-def _completed(
-    chosen: Mapping[str, object], protocol: Played, *, zero: bool
-) -> tuple[Settings, StepBenchmark]:
+def _completed(chosen: Mapping[str, object], protocol: Played) -> tuple[Settings, StepBenchmark]:
     """Complete the settings of an environment by their defaults, and open its benchmark.
 
     Raises `UserError` for settings that an environment does not take, or that exclude each other.
@@ -296,19 +262,8 @@ def _completed(
     source = source.of_run(read)
     check_asks(source, protocol)
     source = source.fitted(protocol, read, is_policy=True)
-    settings = replace(
-        read,
-        invalid="fail" if zero else "exclude",
-        benchmark_option=tuple(source.options.recorded.items()),
-        **source.fixed,
-    )
-    return settings, source
-
-
-def _check_one_of(name: str, value: object, known: Sequence[object]) -> None:
-    """Raise `UserError` for an unknown value."""
-    if value not in known:
-        raise UserError(f"{name}={value!r}: {suggestion(str(value), map(str, known))}")
+    completed = tuple(source.options.recorded.items())
+    return replace(read, benchmark_option=completed, **source.fixed), source
 
 
 def _stored(entry: StoredStep) -> tuple[str, int, int]:

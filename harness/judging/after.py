@@ -12,7 +12,7 @@ from adapters.contract import Fatal
 from harness.benchmarks import benchmark
 from harness.engine import ProtocolError
 from harness.errors import UserError
-from harness.judging.benchmark import FEEDS, NAME, Feed
+from harness.judging.benchmark import FEEDS, NAME, FinishedUnits
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
 from harness.planning.plan import Plan, plan_run
 from harness.planning.roles import values_of_model
@@ -41,7 +41,7 @@ class Judging(SessionObserver):
         """Read `settings.judge`. Raises `UserError` for a judge that names no method."""
         self._judges = judges_of(settings)
         self._say = say
-        self._feed = Feed(())
+        self._feed = FinishedUnits(())
         self._path = Path()
         self._tasks: list[asyncio.Task[Followed]] = []
 
@@ -49,7 +49,7 @@ class Judging(SessionObserver):
         """Plan the judgements: mistakes come to light before anything is paid."""
         times = range(plan.settings.times)
         units = (replace(one, repeat=n) for one in plan.dataset.entries for n in times)
-        self._feed, self._path = Feed(tuple(units)), plan.directory.absolute()
+        self._feed, self._path = FinishedUnits(tuple(units)), plan.directory.absolute()
         FEEDS[self._path] = self._feed
         shared = {name: getattr(plan.settings, name) for name in SHARED}
         given = {name: value for name, value in shared.items() if value is not None}
@@ -121,7 +121,7 @@ def judges_of(settings: Settings) -> list[Judge]:
     """Return the judges that were named. Raises `UserError`."""
     source, found = benchmark(settings.benchmark), list[tuple[str, str]]()
     after = source.after
-    if source.kind == TRAJECTORY:
+    if source.declared.kind == TRAJECTORY:
         raise UserError("--judge: a judgement is not judged itself")
     own: dict[str, dict[str, str]] = {}
     for text in settings.judge:

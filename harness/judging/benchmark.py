@@ -1,7 +1,8 @@
 """The units of a run as the data of a judgement (`judgment:METHOD:RUN`).
 
 METHOD is a judging protocol, RUN the directory of a run. A complete run is judged from its lines;
-while a run goes, units arrive as they end (`Feed`). Each trajectory is read when its turn comes.
+while a run goes, units arrive as they end (`FinishedUnits`). Each trajectory is read when its turn
+comes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.benchmarks import Benchmark, Dataset, Items
+from harness.benchmarks.contract import illustrated
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.errors import DataError, RunError, UserError
@@ -32,7 +34,7 @@ FOLDER = "judgments"
 """Where the judgements of a run lie in its directory."""
 
 
-class Feed:
+class FinishedUnits:
     """The units of a run that goes on: all of them, and those that have ended so far."""
 
     def __init__(self, units: Sequence[Unit[Any]]) -> None:
@@ -67,7 +69,7 @@ class Feed:
             yield unit
 
 
-FEEDS: dict[Path, Feed] = {}
+FEEDS: dict[Path, FinishedUnits] = {}
 """Runs that go on in this process and are judged, by their absolute directory."""
 
 
@@ -172,7 +174,7 @@ class Judgment(Benchmark):
         if shows.protocol.needs.sees and not pictures:
             return self.recall(replace(unit, invalid=NO_PICTURE))
         shown = () if shows.pictures.name == "none" else pictures
-        return self.illustrated(unit, shown, shows)
+        return illustrated(self, unit, shown, shows)
 
 
 def _number(value: object) -> float | None:

@@ -21,7 +21,7 @@ from harness import __version__
 from harness.commands.options import is_given, read_options, require
 from harness.commands.run import describes_several, run
 from harness.errors import UserError
-from harness.planning.model import open_model, with_wrapper
+from harness.planning.model import open_model, wrapper_of
 from harness.planning.spending import is_agreed
 from harness.policies import is_policy
 from harness.printing import say
@@ -87,7 +87,8 @@ def _refuse_secrets(name: str, value: object) -> None:
 def _runs_here(settings: Settings) -> bool:
     """Return whether a shard loads its model itself. Raises `UserError` and `Fatal` for one that
     cannot be opened, and for one that costs money without a limit."""
-    settings = with_wrapper(settings)
+    if (wrapper := wrapper_of(settings)) is not None:
+        settings = wrapper.settings
     if not settings.model or is_policy(settings.model):
         return False
     with contextlib.suppress(UnknownName):  # `open_model` says more about it.

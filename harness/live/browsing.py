@@ -36,7 +36,7 @@ from urllib.parse import unquote, urlsplit
 from harness.dialogue import Observation
 from harness.live.acting import Hands, NotDone
 from harness.live.chromium import found, running
-from harness.live.clean import USUAL, Kept
+from harness.live.clean import USUAL, KeptParts
 from harness.live.contract import Seen, World
 from harness.live.tab import LiveTab, is_gone
 from parsers.actions import Action
@@ -129,7 +129,7 @@ class BrowserWorld(World):
 
     size: tuple[int, int] = (1280, 720)
     window: tuple[int, int] | None = None
-    kept: Kept = USUAL
+    kept: KeptParts = USUAL
     scale: float = 1.0
     folders: Mapping[str, Path] = {}
     hosts: Sequence[str] = ()

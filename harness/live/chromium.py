@@ -122,21 +122,6 @@ def scratch() -> Iterator[Path]:
 
 
 @contextmanager
-def scratch_of_playwright() -> Iterator[Path]:
-    """Make a folder by `scratch` for the profiles of a Playwright that is started within."""
-    before = os.environ.get("TMPDIR")
-    with scratch() as folder:
-        os.environ["TMPDIR"] = str(folder)
-        try:
-            yield folder
-        finally:
-            if before is None:
-                del os.environ["TMPDIR"]
-            else:
-                os.environ["TMPDIR"] = before
-
-
-@contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Lock a folder; the system unlocks it when this process ends, however it ends.
 
@@ -168,11 +153,10 @@ def running(
     from playwright.sync_api import Error, sync_playwright
 
     flags = ["--headless", "--no-sandbox", *_ALONE, *_network(hosts)]
-    with scratch_of_playwright() as folder, sync_playwright() as playwright:
+    with launch_arguments(executable, flags) as arguments, sync_playwright() as playwright:
+        if scrollbars:
+            arguments["ignore_default_args"].append("--hide-scrollbars")
         try:
-            arguments = launch_arguments(folder, executable, flags)
-            if scrollbars:
-                arguments["ignore_default_args"].append("--hide-scrollbars")
             browser = playwright.chromium.launch(**arguments)
         except Error as error:
             reason = error.message.splitlines()[0]
@@ -183,20 +167,30 @@ def running(
             browser.close()
 
 
-def launch_arguments(folder: Path, executable: Path, flags: Sequence[str]) -> dict[str, Any]:
-    """Build the arguments of Playwright's `launch` for a browser that ends with this process.
+@contextmanager
+def launch_arguments(executable: Path, flags: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Make the arguments of Playwright's `launch` for a browser that ends with this process.
 
-    `folder` must exist as long as the browser runs.
+    A Playwright that is started within has its profiles in the folder of `scratch`.
     """
-    return {
-        "executable_path": _launcher(folder, executable),
-        # One window per click is enough.
-        "ignore_default_args": ["--disable-popup-blocking"],
-        "args": [*_FLAGS, *flags],
-        "handle_sigint": False,
-        "handle_sigterm": False,
-        "handle_sighup": False,
-    }
+    before = os.environ.get("TMPDIR")
+    with scratch() as folder:
+        os.environ["TMPDIR"] = str(folder)
+        try:
+            yield {
+                "executable_path": _launcher(folder, executable),
+                # One window per click is enough.
+                "ignore_default_args": ["--disable-popup-blocking"],
+                "args": [*_FLAGS, *flags],
+                "handle_sigint": False,
+                "handle_sigterm": False,
+                "handle_sighup": False,
+            }
+        finally:
+            if before is None:
+                del os.environ["TMPDIR"]
+            else:
+                os.environ["TMPDIR"] = before
 
 
 def _network(hosts: Sequence[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.live.nodes import Node, Text
+from harness.live.nodes import Node, TextNode
 from harness.page.html import FORBIDDEN
 from harness.printing import printable
 
@@ -22,7 +22,7 @@ _KEPT_ATTRIBUTES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptParts:
     """Parts of pages to keep in addition to those that Mind2Web keeps.
 
     drawings: True to treat the parts of SVG pictures as elements.
@@ -37,7 +37,7 @@ class Kept:
     left_out: str = ""
 
 
-USUAL = Kept()
+USUAL = KeptParts()
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 
@@ -68,7 +68,7 @@ def is_drawing(node: Node) -> bool:
     return any(above.tag == "svg" for above in node.ancestors() if above is not node)
 
 
-def is_kept(node: Node, kept: Kept = USUAL) -> bool:
+def is_kept(node: Node, kept: KeptParts = USUAL) -> bool:
     """Return True if cleaning keeps the element itself, even if it keeps nothing inside it.
 
     Options of a closed list are invisible on the page, but kept if the list is visible.
@@ -85,7 +85,7 @@ def attribute_name(name: str) -> str:
     return name.replace("-", "_")
 
 
-def clean(root: Node, kept: Kept = USUAL) -> str:
+def clean(root: Node, kept: KeptParts = USUAL) -> str:
     """Write the page without invisible elements, pretty-printed, with text in `<text>` elements.
 
     An invisible element is kept if it contains a visible one. The root is always kept.
@@ -93,7 +93,7 @@ def clean(root: Node, kept: Kept = USUAL) -> str:
     return "\n".join(_lines(root, 0, kept)) or f'<{tag_of(root)} backend_node_id="{root.id}"/>'
 
 
-def _lines(node: Node, depth: int, kept: Kept) -> list[str]:
+def _lines(node: Node, depth: int, kept: KeptParts) -> list[str]:
     if node.tag in _DROPPED or (is_drawing(node) and not kept.drawings):
         return []
     is_shown = is_kept(node, kept)
@@ -121,11 +121,11 @@ def tag_of(node: Node) -> str:
     return node.tag if _NAME.fullmatch(node.tag) else "div"
 
 
-def _text(text: Text, words: str) -> str:
+def _text(text: TextNode, words: str) -> str:
     return f'<text backend_node_id="{text.id}">{words}</text>'
 
 
-def _attributes(node: Node, kept: Kept) -> Iterator[str]:
+def _attributes(node: Node, kept: KeptParts) -> Iterator[str]:
     yield f'backend_node_id="{node.id}"'
     shown = _KEPT_ATTRIBUTES | kept.attributes
     for name, value in node.attributes.items():

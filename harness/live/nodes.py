@@ -4,34 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from parsers.actions import mended
-
-
-class Box(NamedTuple):
-    """The bounding box of an element, in page pixels."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    def holds(self, other: Box, slack: float = 1.0) -> bool:
-        """Return True if `other` lies inside, within `slack` pixels."""
-        return (
-            other.x >= self.x - slack
-            and other.y >= self.y - slack
-            and other.x + other.width <= self.x + self.width + slack
-            and other.y + other.height <= self.y + self.height + slack
-        )
-
-    def __str__(self) -> str:
-        return ",".join(f"{number:.6f}".rstrip("0").rstrip(".") for number in self)
+from parsers.records import Box
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Text:
+class TextNode:
     """A piece of text."""
 
     id: str
@@ -59,7 +39,7 @@ class Node:
     in_view: bool = False
     bare: bool = False
     parent: Node | None = field(default=None, repr=False)
-    children: list[Node | Text] = field(default_factory=list, repr=False)
+    children: list[Node | TextNode] = field(default_factory=list, repr=False)
 
     def elements(self) -> Iterator[Node]:
         """Yield this element and its descendants, in document order."""
@@ -77,14 +57,14 @@ class Node:
 
     def own_text(self) -> str:
         """Return the text directly in this element, with blanks collapsed."""
-        return _collapse(child.text for child in self.children if isinstance(child, Text))
+        return _collapse(child.text for child in self.children if isinstance(child, TextNode))
 
     def full_text(self) -> str:
         """Return the text of this element and its descendants without scripts, blanks collapsed."""
         return _collapse(
-            child.text if isinstance(child, Text) else child.full_text()
+            child.text if isinstance(child, TextNode) else child.full_text()
             for child in self.children
-            if isinstance(child, Text) or child.tag not in ("script", "style")
+            if isinstance(child, TextNode) or child.tag not in ("script", "style")
         )
 
 
@@ -94,7 +74,7 @@ def tree_of(described: Sequence[Mapping[str, Any]]) -> Node:
     Raises:
         ValueError: the list is malformed.
     """
-    found: list[Node | Text] = []
+    found: list[Node | TextNode] = []
     try:
         for one in described:
             place = one["parent"]
@@ -124,8 +104,8 @@ def find(root: Node, node_id: str) -> Node:
     raise KeyError(node_id)
 
 
-def _text(one: Mapping[str, Any], parent: Node | None) -> Text:
-    return Text(one["id"], mended(one["text"]), parent)
+def _text(one: Mapping[str, Any], parent: Node | None) -> TextNode:
+    return TextNode(one["id"], mended(one["text"]), parent)
 
 
 def _element(one: Mapping[str, Any], parent: Node | None) -> Node:

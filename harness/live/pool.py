@@ -2,7 +2,7 @@
 
 A world is a class of this package, or another program (`Foreign`), with the same limits.
 
-worlds = Worlds("package.module:Class", options, count=2, limits=Limits())
+worlds = Worlds("package.module:Class", options, count=2, limits=TimeLimits())
 environment = await worlds.open({"task": "click-test", "seed": "7"})
 first = await environment.act(None)
 then = await environment.act({"name": "CLICK", "element": "12"})
@@ -36,7 +36,7 @@ LONGEST_ERROR = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TimeLimits:
     """Limits in seconds of environment time; the agent's time to answer does not count.
 
     step_s: limit of one action, or of beginning an episode.
@@ -94,7 +94,7 @@ class Worlds:
     """
 
     def __init__(
-        self, entry: str | Foreign, options: Mapping[str, Any], *, count: int, limits: Limits
+        self, entry: str | Foreign, options: Mapping[str, Any], *, count: int, limits: TimeLimits
     ) -> None:
         own = isinstance(entry, str)
         self._world: Foreign = _Own() if isinstance(entry, str) else entry

@@ -8,11 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.live.clean import USUAL, Kept, attribute_name, clean, is_kept, tag_of
+from harness.live.clean import USUAL, KeptParts, attribute_name, clean, is_kept, tag_of
 from harness.live.contract import LivePage
-from harness.live.nodes import Box, Node, tree_of
-from harness.page import Box as PageBox
-from harness.page import Candidate
+from harness.live.nodes import Node, tree_of
+from harness.page import Box, Candidate
 
 _ATTRIBUTES = frozenset(
     {"class", "id", "name", "type", "value", "placeholder", "role", "alt", "title", "label"}
@@ -20,7 +19,7 @@ _ATTRIBUTES = frozenset(
 )
 
 
-def is_candidate(node: Node, kept: Kept = USUAL) -> bool:
+def is_candidate(node: Node, kept: KeptParts = USUAL) -> bool:
     """Return True if the element can be a choice: cleaning keeps it, and it is visible."""
     return is_kept(node, kept) and node.visible and node.tag not in ("option", "optgroup")
 
@@ -46,7 +45,7 @@ def attributes_json(node: Node, box: Box) -> str:
 
 def _pairs(node: Node, box: Box) -> Iterator[tuple[str, str]]:
     yield "backend_node_id", node.id
-    yield "bounding_box_rect", str(box)
+    yield "bounding_box_rect", ",".join(f"{number:.6f}".rstrip("0").rstrip(".") for number in box)
     for name, value in node.attributes.items():
         if attribute_name(name) in _ATTRIBUTES:
             yield attribute_name(name), value
@@ -87,7 +86,7 @@ def _declared(name: str, file: str) -> str:
 
 
 def live_page(
-    described: Sequence[Mapping[str, Any]], scale: float, *, cut: bool, kept: Kept = USUAL
+    described: Sequence[Mapping[str, Any]], scale: float, *, cut: bool, kept: KeptParts = USUAL
 ) -> LivePage:
     """Build a page from the list of `describe.js`, with boxes in pixels of the screenshot.
 
@@ -108,4 +107,4 @@ def live_page(
 
 def _candidate(node: Node, scale: float) -> Candidate:
     box = Box(*(number * scale for number in node.box))
-    return Candidate(node.id, tag_of(node), PageBox(*box), False, False, attributes_json(node, box))
+    return Candidate(node.id, tag_of(node), box, False, False, attributes_json(node, box))

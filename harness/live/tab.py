@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from harness.live.clean import USUAL, Kept
+from harness.live.clean import USUAL, KeptParts
 from harness.live.contract import LivePage
 from harness.live.snapshot import LIMITS, describing, finding, live_page
 
@@ -38,7 +38,7 @@ class LiveTab:
         scale: float,
         *,
         window: tuple[int, int] | None = None,
-        kept: Kept = USUAL,
+        kept: KeptParts = USUAL,
     ) -> None:
         self._page = page
         self._size = size

@@ -27,7 +27,7 @@ _KEPT_AS = decoder_of(list[Found])
 _TO_KEEP = msgspec.json.Encoder()
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line of text and its edges in pixels of the page."""
 
     text: str
@@ -46,14 +46,16 @@ class Eyes:
 
     def __init__(self) -> None:
         self._pool: Pool | None = None
-        self._read: dict[tuple[str, str], asyncio.Future[tuple[Line, ...]]] = {}
+        self._read: dict[tuple[str, str], asyncio.Future[tuple[TextLine, ...]]] = {}
 
     def check(self) -> None:
         """Raise `UserError` if the library that reads is missing."""
         if find_spec("rapidocr") is None or find_spec("onnxruntime") is None:
             raise UserError(f"policy 'ocr' needs rapidocr and onnxruntime: {install('ocr')}")
 
-    async def look(self, pictures: Sequence[Picture], source: PictureSource) -> tuple[Line, ...]:
+    async def look(
+        self, pictures: Sequence[Picture], source: PictureSource
+    ) -> tuple[TextLine, ...]:
         """Return the lines of the pictures. Raises `Fatal` for none, and what `source` raises."""
         if not pictures:
             raise Fatal(
@@ -63,7 +65,7 @@ class Eyes:
         read = await asyncio.gather(*(self._lines(one, source) for one in pictures))
         return tuple(line for lines in read for line in lines)
 
-    async def _lines(self, picture: Picture, source: PictureSource) -> tuple[Line, ...]:
+    async def _lines(self, picture: Picture, source: PictureSource) -> tuple[TextLine, ...]:
         key = picture.digest, picture.recipe
         if key not in self._read:
             if len(self._read) >= _KEPT:
@@ -71,7 +73,7 @@ class Eyes:
             self._read[key] = asyncio.ensure_future(self._reading(picture, source))
         return await asyncio.shield(self._read[key])
 
-    async def _reading(self, picture: Picture, source: PictureSource) -> tuple[Line, ...]:
+    async def _reading(self, picture: Picture, source: PictureSource) -> tuple[TextLine, ...]:
         data = (await source.encoded(picture)).data
         kept = cache_folder() / "ocr" / edition() / f"{hashlib.sha256(data).hexdigest()}.json"
         try:
@@ -81,7 +83,7 @@ class Eyes:
             write_cached(kept, _TO_KEEP.encode(found))
         place = to_page(picture)
         return tuple(
-            Line(text, *place(left, top), *place(right, bottom))
+            TextLine(text, *place(left, top), *place(right, bottom))
             for text, left, top, right, bottom in found
         )
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
-from harness.ocr.eyes import Line
+from harness.ocr.eyes import TextLine
 from harness.policies.words import contains, phrases, words
 
 LENGTH_POWER = 0.5
@@ -22,7 +22,7 @@ ENOUGH = 0.34
 """Least share of a question's words on a line for an answer on it or next to it."""
 
 
-def best(task: str, lines: Sequence[Line], done: Iterable[str] = ()) -> Line | None:
+def best(task: str, lines: Sequence[TextLine], done: Iterable[str] = ()) -> TextLine | None:
     """Return the line that fits a task best, None if no word of the task was read.
 
     A word counts more the fewer lines have it, and a line less the longer it is. `done` are texts
@@ -51,12 +51,12 @@ def best(task: str, lines: Sequence[Line], done: Iterable[str] = ()) -> Line | N
     return None if chosen is None or fit[chosen] <= 0 else lines[chosen]
 
 
-def words_read(lines: Iterable[Line]) -> set[str]:
+def words_read(lines: Iterable[TextLine]) -> set[str]:
     """Return all words of the lines."""
     return {word for line in lines for word in words(line.text)}
 
 
-def option(question: str, options: Sequence[str], lines: Sequence[Line]) -> int:
+def option(question: str, options: Sequence[str], lines: Sequence[TextLine]) -> int:
     """Return the number of the option that was read most completely; of several, the first."""
     read = words_read(lines)
     asked = set(words(question))
@@ -70,7 +70,7 @@ def option(question: str, options: Sequence[str], lines: Sequence[Line]) -> int:
     return max(range(len(options)), key=lambda number: share(options[number]))
 
 
-def nearest_letter(question: str, lines: Sequence[Line], letters: str) -> str:
+def nearest_letter(question: str, lines: Sequence[TextLine], letters: str) -> str:
     """Return the letter drawn nearest to the line that fits a question; "" if none was read."""
     tags = [line for line in lines if len(line.text) == 1 and line.text in letters]
     target = best(question, [line for line in lines if len(line.text) > 1])
@@ -79,7 +79,7 @@ def nearest_letter(question: str, lines: Sequence[Line], letters: str) -> str:
     if target is None:
         return tags[0].text
 
-    def away(tag: Line) -> float:
+    def away(tag: TextLine) -> float:
         x, y = tag.middle
         across = max(target.left - x, 0, x - target.right)
         return math.hypot(across, max(target.top - y, 0, y - target.bottom))
@@ -87,7 +87,7 @@ def nearest_letter(question: str, lines: Sequence[Line], letters: str) -> str:
     return min(tags, key=away).text
 
 
-def answer(question: str, lines: Sequence[Line], fits: Callable[[str], bool] = bool) -> str:
+def answer(question: str, lines: Sequence[TextLine], fits: Callable[[str], bool] = bool) -> str:
     """Return the text next to what a question asks for; "" where too little of it was read.
 
     A line `Opening hours: 9 to 5` answers with what follows its colon, any other with the line
@@ -123,13 +123,13 @@ def answer(question: str, lines: Sequence[Line], fits: Callable[[str], bool] = b
     return _next_to(target, lines).text
 
 
-def _saying(text: str, lines: Sequence[Line]) -> Line | None:
+def _saying(text: str, lines: Sequence[TextLine]) -> TextLine | None:
     """Return the shortest line with the words of a text; None if none has them."""
     found = [line for line in lines if contains(words(line.text), words(text))]
     return min(found, key=lambda line: len(line.text), default=None)
 
 
-def _crossing(row: Line, column: Line, lines: Sequence[Line]) -> str:
+def _crossing(row: TextLine, column: TextLine, lines: Sequence[TextLine]) -> str:
     """Return the line of a row that lies below the heading of a column; "" if none does."""
     beside = [
         one for one in lines if one not in (row, column) and row.top <= one.middle[1] <= row.bottom
@@ -142,10 +142,10 @@ ASKING = frozenset(words("what which who when where how does do page say show te
 HEADING = frozenset(words("heading title headline"))
 
 
-def _next_to(line: Line, lines: Sequence[Line]) -> Line:
+def _next_to(line: TextLine, lines: Sequence[TextLine]) -> TextLine:
     tall = line.bottom - line.top
 
-    def away(other: Line) -> float:
+    def away(other: TextLine) -> float:
         right = other.left - line.right
         if right >= -tall and abs(other.middle[1] - line.middle[1]) < tall / 2:
             return max(0.0, right)

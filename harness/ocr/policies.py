@@ -10,7 +10,7 @@ from typing import Any
 
 from adapters.contract import PictureSource
 from adapters.conversation import Picture
-from harness.ocr.eyes import Eyes, Line, to_page
+from harness.ocr.eyes import Eyes, TextLine, to_page
 from harness.ocr.matching import answer, best, nearest_letter, option, words_read
 from harness.policies import Secret
 from harness.policies.lexical import Lexical
@@ -39,7 +39,9 @@ class Reads:
         """Raise `UserError` if the library that reads is missing."""
         self.eyes.check()
 
-    async def look(self, pictures: Sequence[Picture], source: PictureSource) -> tuple[Line, ...]:
+    async def look(
+        self, pictures: Sequence[Picture], source: PictureSource
+    ) -> tuple[TextLine, ...]:
         """Read the pictures of a unit."""
         return await self.eyes.look(pictures, source)
 
@@ -60,7 +62,7 @@ class ReadsSteps(Reads):
         view: StepView,
         chance: random.Random,
         secret: Secret | None,
-        lines: Sequence[Line] = (),
+        lines: Sequence[TextLine] = (),
     ) -> Prediction:
         step, choices = view.step, view.choices
         read = words_read(lines)
@@ -87,7 +89,7 @@ class ReadsTargets(Reads):
         view: PlaceView,
         chance: random.Random,
         secret: Secret | None,
-        lines: Sequence[Line] = (),
+        lines: Sequence[TextLine] = (),
     ) -> Prediction:
         line = best(view.content, lines)
         if line is None:
@@ -110,7 +112,7 @@ class ReadsQuestions(Reads):
         view: QuestionView,
         chance: random.Random,
         secret: Secret | None,
-        lines: Sequence[Line] = (),
+        lines: Sequence[TextLine] = (),
     ) -> Prediction:
         asked = view.content
         inside = _inside(asked.box, view.pictures, lines)
@@ -138,7 +140,7 @@ def _is_number(text: str) -> bool:
     return len(text.split()) == 1 and number_of(text) is not None
 
 
-def _inside(box: str, pictures: Sequence[Picture], lines: Sequence[Line]) -> list[Line]:
+def _inside(box: str, pictures: Sequence[Picture], lines: Sequence[TextLine]) -> list[TextLine]:
     """Return the lines with their middle in a box: left, top, right, bottom as shares of the one
     picture; none for anything else."""
     numbers = [float(one) for one in _NUMBER.findall(box)]
@@ -178,7 +180,7 @@ class ReadsScreens(Reads):
         view: ScreenView,
         chance: random.Random,
         secret: Secret | None,
-        lines: Sequence[Line] = (),
+        lines: Sequence[TextLine] = (),
     ) -> Prediction:
         task = view.content
         said = task.instruction or task.goal

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from harness.page._candidates import Candidate, decode_candidates
-from harness.page._prune import MINDACT, SEGMENT, Limits, Pruning, collected, outline
+from harness.page._prune import MINDACT, SEGMENT, Pruning, Surroundings, collected, outline
 from harness.page._render import Brackets, RankingText, Wording, ranking_text, render
 from harness.page._tree import (
     BASIC_ATTRIBUTES,
@@ -178,7 +178,7 @@ class Page:
         """
         candidates = self._candidates(ids)
         root = self._tree.root
-        limits = Limits(max_depth, max_children, max_sibling)
+        limits = Surroundings(max_depth, max_children, max_sibling)
         inner = outline(candidates, limits, self._tree.place, root)
         numbers = {node: number for number, node in enumerate(candidates)}
         return _Snippet(

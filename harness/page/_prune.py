@@ -24,7 +24,7 @@ from harness.page._tree import NODE_ID, Element, ancestors, is_text
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Surroundings:
     """Size of a candidate's kept surroundings; the defaults are MindAct's."""
 
     depth: int = 5
@@ -32,11 +32,11 @@ class Limits:
     siblings: int = 3
 
 
-MINDACT = Limits()
+MINDACT = Surroundings()
 
 
 @dataclass(frozen=True, slots=True)
-class Pruning(Limits):
+class Pruning(Surroundings):
     """How AutoWebGLM prunes a page, with the defaults of its code.
 
     depth: counts for ancestors as well; `depth` + 1 levels are kept either way.
@@ -69,7 +69,7 @@ Outline = dict[Element, list[Element]]
 
 def outline(
     candidates: Sequence[Element],
-    limits: Limits,
+    limits: Surroundings,
     place: Callable[[], Callable[[Element], int]],
     top: Element | None = None,
 ) -> Outline:
@@ -110,7 +110,7 @@ def collected(wanted: Collection[Element], pruning: Pruning) -> set[Element]:
 
 
 def _keep(
-    candidates: Sequence[Element], limits: Limits, top: Element | None
+    candidates: Sequence[Element], limits: Surroundings, top: Element | None
 ) -> tuple[dict[Element, None], bool]:
     """Return the elements that are kept, and whether they need sorting.
 
@@ -146,7 +146,7 @@ def _keep(
     return kept, nested
 
 
-def _descendants(top: Element, limits: Limits) -> list[Element]:
+def _descendants(top: Element, limits: Surroundings) -> list[Element]:
     """Return the elements below `top` that are kept for it, in document order."""
     deepest = limits.depth + 1
     budget = limits.children

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 
 from adapters import AdapterInfo
 from adapters.contract import Generation
-from harness.benchmarks import Benchmark
-from harness.benchmarks.opening import check_asks
 from harness.errors import UserError, WithoutEffect, from_leaf
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, text_first
@@ -22,7 +20,6 @@ OF_ADAPTER = ("base_url", "adapter_option", "picture_cache", "with_server", "ser
 
 def check(
     settings: Settings,
-    source: Benchmark,
     protocol: AskingProtocol,
     *,
     is_policy: bool,
@@ -33,7 +30,6 @@ def check(
     `is_policy` says whether a policy answers, `is_own` whether the model is the caller's own.
     Raises `UserError`.
     """
-    check_asks(source, protocol)
     model, name = settings.model, protocol.name
     if is_own:
         _refuse(settings, OF_ADAPTER, f"on '{model}', which was made by the caller; leave it out")

@@ -19,6 +19,7 @@ from typing import Any
 
 from adapters import AdapterInfo, ModelInfo
 from harness.benchmarks import benchmark
+from harness.benchmarks.contract import calls_about
 from harness.benchmarks.ready import Ready
 from harness.dialogue import Ask
 from harness.planning.estimated_calls import (
@@ -48,7 +49,7 @@ class RoleEstimate:
 
 
 @dataclass(slots=True)
-class Estimate:
+class CostEstimate:
     """Counts over all rows, and estimates for three lengths of replies.
 
     steps: valid units.
@@ -78,12 +79,12 @@ class Estimate:
     traffic: Traffic = field(default_factory=Traffic)
 
 
-def estimate(plan: Plan) -> Estimate:
+def estimate(plan: Plan) -> CostEstimate:
     """Estimate a run from all of its rows but those that it takes over.
 
     Raises `DataError` for a row that cannot be read.
     """
-    result = Estimate()
+    result = CostEstimate()
     counted_once: set[str] = set()
     for question in plan.ready_of(plan.left):
         record = question.unit
@@ -117,19 +118,18 @@ def _first_of_its_parent(call: EstimatedCall, repeat: int, counted_once: set[str
 
 
 def _count(
-    result: Estimate, plan: Plan, question: Ready[Any], calls: Sequence[EstimatedCall]
+    result: CostEstimate, plan: Plan, question: Ready[Any], calls: Sequence[EstimatedCall]
 ) -> None:
     result.calls += len(calls)
     for call in calls:
         result.too_long += call.is_too_long
         if isinstance(call.call, Ask):
             _add_parts(result, call.call, call.info)
-    declared = plan.source.calls(question.view.count, plan.shows)
-    for role in dict.fromkeys((*declared, *(call.role for call in calls))):
+    for role in dict.fromkeys(("", *(call.role for call in calls))):
         made = [call for call in calls if call.role == role]
         of_role = RoleEstimate(len(made), len(made))
-        if role in declared:
-            of_role = RoleEstimate(*declared[role])
+        if not role:
+            of_role = RoleEstimate(*calls_about(plan.source, question.view.count, plan.shows))
         _add_cases(of_role, made)
         if not role:
             wanted = (of_role.calls_at_least + of_role.calls_at_most) / 2
@@ -159,7 +159,7 @@ def _add_cases(result: RoleEstimate, calls: Sequence[EstimatedCall]) -> None:
         result.cases["high"].add(dearest, max(0, most - len(calls)))
 
 
-def _add_parts(result: Estimate, ask: Ask, info: ModelInfo) -> None:
+def _add_parts(result: CostEstimate, ask: Ask, info: ModelInfo) -> None:
     rule = info.image_rule if isinstance(info, AdapterInfo) else None
     for message in ask.conversation.messages:
         result.text_tokens += round(info.text_factor * text_tokens(message.text, info.text_tokens))
@@ -172,7 +172,7 @@ def _add_parts(result: Estimate, ask: Ask, info: ModelInfo) -> None:
                 result.picture_tokens += tokens
 
 
-def lines(result: Estimate, plan: Plan) -> list[str]:
+def lines(result: CostEstimate, plan: Plan) -> list[str]:
     """Return the estimate as lines for the user."""
     info = plan.model.info
     rows = f"{result.steps} valid {benchmark(plan.settings.benchmark).declared.units}"

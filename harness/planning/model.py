@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -16,7 +17,7 @@ from adapters import (
     Reply,
     Request,
     UnknownName,
-    describe,
+    described,
     resolve,
 )
 from adapters.contract import Generation, UnknownOption
@@ -173,7 +174,7 @@ def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool
 
 
 def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
-    options, wrapper = options_of(settings), _wrapper(settings)
+    options, wrapper = options_of(settings), wrapper_of(settings)
     try:
         known = resolve(settings.model, base_url=settings.base_url)
         here = known.runs_here
@@ -181,14 +182,14 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
         if wrapper is not None:
             options = wrapper.options(known, options)
         # The key of a hosted model is looked up when it is loaded.
-        described = describe(settings.model, loads=asks and here, **options)
+        found = described(known, options, loads=asks and here)
     except UnknownName as error:
         raise UserError(_unknown(settings.model, error)) from error
     except UnknownOption as error:
         if error.option in FIELDS:
             raise WithoutEffect(error.option, str(error)) from error
         raise WithoutEffect("adapter_option", str(error), error.option) from error
-    info = described.info
+    info = found.info
     if wrapper is not None:
         # It is started for the run, and so the user's own.
         info = replace(info, assumed_free=False)
@@ -196,7 +197,7 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
         Unasked(info),
         None,
         sheet,
-        described.load if wrapper is None else lambda: wrapper.around(described.load()),
+        found.load if wrapper is None else lambda: wrapper.around(found.load()),
         on_this_machine=here,
         tiers=settings.tier,
     )
@@ -220,23 +221,31 @@ SERVED = "serve"
 sessions."""
 
 
-def _wrapper(settings: Settings) -> Wrapper | None:
+def wrapper_of(settings: Settings) -> Wrapper | None:
+    """Open what settings ask for around the model, None for nothing. Raises `UserError`."""
     if not settings.with_server and settings.base_url != SERVED:
         return None
     wrapper: Wrapper = from_leaf("harness.serve.adapter:Served")(settings)
     return wrapper
 
 
-def with_wrapper(settings: Settings) -> Settings:
-    """Complete settings that ask for a wrapper around the model. Raises `UserError`."""
-    wrapper = _wrapper(settings)
-    return settings if wrapper is None else wrapper.settings
-
-
 def options_of(settings: Settings) -> dict[str, Any]:
-    """Return the adapter's options. Raises `UserError` for one that is a setting itself."""
+    """Return the adapter's options.
+
+    Raises `UserError` for one that is a setting itself, and for a key, since a run writes its
+    settings down.
+    """
     options: dict[str, Any] = dict(settings.adapter_option)
-    _refuse_secrets(options, settings.base_url)
+    if "api_key" in options:
+        raise UserError(
+            "keys are read from the environment only, since a run writes its options down"
+        )
+    with contextlib.suppress(ValueError):  # The adapter complains about addresses that are none.
+        parts = urlsplit(settings.base_url or "")
+        user, query = "@" in parts.netloc, parts.query or parts.fragment
+        if user or query:
+            what = "a user or password" if user else "a query"
+            raise UserError(f"--base-url holds {what}, which a run would write down; leave it out")
     for name, setting in SETTINGS.items():
         if setting.of != "adapter":
             continue
@@ -246,22 +255,6 @@ def options_of(settings: Settings) -> dict[str, Any]:
         if value != setting.default or name == "timeout_s":
             options[name] = value
     return options
-
-
-def _refuse_secrets(options: Mapping[str, Any], base_url: str | None) -> None:
-    """A run writes its settings down, so a key must not be among them."""
-    if "api_key" in options:
-        raise UserError(
-            "keys are read from the environment only, since a run writes its options down"
-        )
-    try:
-        parts = urlsplit(base_url or "")
-    except ValueError:  # The adapter complains about addresses that are none.
-        return
-    hidden = {"a user or password": "@" in parts.netloc, "a query": parts.query or parts.fragment}
-    for what, is_there in hidden.items():
-        if is_there:
-            raise UserError(f"--base-url holds {what}, which a run would write down; leave it out")
 
 
 def _unknown(name: str, error: UnknownName) -> str:
@@ -314,18 +307,14 @@ def generation(settings: Settings) -> Generation:
     )
 
 
+@dataclass(frozen=True)
 class Unasked:
     """Placeholder for an adapter where nothing is asked through the plan."""
 
-    def __init__(self, info: AdapterInfo) -> None:
-        self._info = info
-
-    @property
-    def info(self) -> AdapterInfo:
-        return self._info
+    info: AdapterInfo
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
-        raise Fatal(f"{self._info.name} was opened for its description and cannot be asked")
+        raise Fatal(f"{self.info.name} was opened for its description and cannot be asked")
 
     def notices(self) -> list[str]:
         return []

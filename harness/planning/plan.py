@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from adapters import Adapter
 from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
-from harness.benchmarks.opening import open_with
+from harness.benchmarks.contract import calls_about
+from harness.benchmarks.opening import check_asks, open_with
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.errors import from_leaf
@@ -24,7 +25,7 @@ from harness.planning.model import (
     default_limit,
     open_model,
     open_policy,
-    with_wrapper,
+    wrapper_of,
 )
 from harness.policies import Policy, is_policy
 from harness.protocols import PROTOCOLS, AskingProtocol, completed_options, open_protocol
@@ -82,8 +83,8 @@ class Plan:
     @property
     def most_calls(self) -> int:
         """The largest number of calls that the run can take."""
-        calls = sum(most for _, most in self.source.calls(self.usual_count, self.shows).values())
-        return (self.dialogues - len(self.taken)) * calls
+        _, most = calls_about(self.source, self.usual_count, self.shows)
+        return (self.dialogues - len(self.taken)) * most
 
     @property
     def spends(self) -> bool:
@@ -152,7 +153,9 @@ def plan_run(
     if settings.redo or settings.redo_from:
         redo = from_leaf("harness.redo.redo:Redo")(settings)
         settings = redo.settings
-    settings, source = with_wrapper(settings), benchmark_of(settings)
+    if (wrapper := wrapper_of(settings)) is not None:
+        settings = wrapper.settings
+    source = benchmark_of(settings)
     settings = replace(settings, **source.fixed)
     if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:
         settings = replace(settings, protocol=source.protocol)
@@ -166,13 +169,17 @@ def plan_run(
     info = model.info if model else None
     protocol = open_with(settings, source, info)
     is_own = instance is not None
-    check(settings, source, protocol, is_policy=model is None, is_own=is_own)
+    check_asks(source, protocol)
+    check(settings, protocol, is_policy=model is None, is_own=is_own)
     source = source.fitted(protocol, settings, is_policy=model is None)
-    settings = replace(
-        settings,
-        benchmark_option=tuple(sorted(source.options.recorded.items())),
-        role=_roles(settings, protocol, is_policy=model is None),
-    )
+    own = tuple(sorted(source.options.recorded.items()))
+    settings = replace(settings, benchmark_option=own)
+    if settings.role or protocol.roles:
+        from harness.planning.roles import open_roles, roles_of
+
+        settings = replace(
+            settings, role=roles_of(settings.role, protocol, is_policy=model is None)
+        )
 
     def whole(limits: Limits, out: str | None) -> tuple[Settings, AskingProtocol, Path]:
         """The completed settings, with these limits, the protocol that has them, the directory."""
@@ -185,8 +192,8 @@ def plan_run(
         place = directory_of(replace(known, benchmark=known.protocol), source.home)
         return replace(known, out=str(place)), opened, place
 
-    limits = settings.max_tokens or default_limit(settings, info)
-    done, protocol, directory = whole(limits, settings.out)
+    usual = default_limit(settings, info)
+    done, protocol, directory = whole(settings.max_tokens or usual, settings.out)
     if settings.max_tokens is None and (before := _begun_limit(directory)):
         done, protocol, directory = whole(before, settings.out)
     if model is None:
@@ -195,24 +202,18 @@ def plan_run(
     check_model(done, protocol, model.info, shows.pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()
-    roles: Mapping[str, OpenRole] = {}
-    if done.role:
-        from harness.planning.roles import open_roles
-
-        roles = open_roles(done, protocol, asks=asks)
+    roles = open_roles(done, protocol, asks=asks) if done.role else {}
     selected = open_data(done, source)
+    if selected.part.declared not in (None, source.declared):
+        source = replace(source, declared=selected.part.declared)
     source.check(selected.part, shows)
     if asks:
         source.check_installed()
         if model.policy is not None:
             model.policy.check(selected.part.entries)
     plan = Plan(done, source, shows, selected, model, directory, roles=roles)
-
-    def usual() -> Path:
-        return whole(default_limit(settings, info), None)[2]
-
     if redo is not None:
-        taken = redo.takes(done, setup_of(plan), usual)
+        taken = redo.takes(done, setup_of(plan), lambda: whole(usual, None)[2])
         plan = replace(plan, taken=taken, heading={"redo": redo.line})
     if not asks or not starts:
         return plan
@@ -222,17 +223,6 @@ def plan_run(
         line = from_leaf("harness.redo.repair:repair")(directory, setup_of(plan))
         plan = replace(plan, heading={**plan.heading, "repaired": line})
     return _loaded(plan)
-
-
-def _roles(
-    settings: Settings, protocol: AskingProtocol, *, is_policy: bool
-) -> tuple[tuple[str, str], ...]:
-    """The roles of a protocol that have models of their own. Raises `UserError`."""
-    if not (settings.role or protocol.roles):
-        return ()
-    from harness.planning.roles import roles_of
-
-    return roles_of(settings.role, protocol, is_policy=is_policy)
 
 
 def _begun_limit(directory: Path) -> Limits | None:
@@ -264,7 +254,18 @@ def _loaded(plan: Plan) -> Plan:
 def setup_of(plan: Plan) -> Setup:
     """Return the identity of the run; a directory is continued only by the same one."""
     info, settings = plan.model.info, plan.settings
-    stored, protocol_settings = plan.dataset.settings, plan.protocol.settings()
+    stored, protocol = plan.dataset.settings, plan.protocol
+    of_protocol = protocol.settings()
+    config: dict[str, Any] = {}
+    if BENCHMARKS.was_put(settings.benchmark) or PROTOCOLS.was_put(settings.protocol):
+        from harness.planning import objects
+
+        config |= objects.on_record(settings)
+    if protocol.of_model:
+        model = None if plan.model.policy else info
+        usual = open_protocol(settings.protocol, model=model, View=protocol.View).settings()
+        as_usual = [name for name in protocol.of_model if of_protocol[name] == usual[name]]
+        config[OF_MODEL] = as_usual
     names = {name: role.info.name for name, role in plan.roles.items()}
     roles = {name: role.told() for name, role in plan.roles.items()}
     # Of all shards together: shards of one run must agree in everything but their number.
@@ -272,10 +273,9 @@ def setup_of(plan: Plan) -> Setup:
     return Setup(
         config={
             **on_record(settings),
-            **_of_objects(settings),
             **plan.source.identity(plan.shows, names),
             **({"role_models": roles} if roles else {}),
-            **_of_model(plan),
+            **config,
         },
         model=identity_of(info),
         dataset={
@@ -286,31 +286,8 @@ def setup_of(plan: Plan) -> Setup:
             "rows": len(entries),
             "partial_tasks": plan.selected.cut_short,
         },
-        declaration=plan.dataset.declared or plan.source.declared,
-        prompts=str(
-            stored.get("protocol_prompts_sha256") or protocol_settings.get("prompts_sha256", "")
-        ),
+        declaration=plan.source.declared,
+        prompts=str(stored.get("protocol_prompts_sha256") or of_protocol.get("prompts_sha256", "")),
         seed=settings.seed,
         pictures=plan.pictures.text,
     )
-
-
-def _of_objects(settings: Settings) -> dict[str, Any]:
-    """What is on record of a benchmark or protocol that a Python caller handed over."""
-    if not BENCHMARKS.was_put(settings.benchmark) and not PROTOCOLS.was_put(settings.protocol):
-        return {}
-    from harness.planning import objects
-
-    return objects.on_record(settings)
-
-
-def _of_model(plan: Plan) -> dict[str, Any]:
-    """The settings of the protocol that are as the model usually has them."""
-    belonging = plan.protocol.of_model
-    if not belonging:
-        return {}
-    model = None if plan.model.policy else plan.model.info
-    View = plan.protocol.View
-    usual = open_protocol(plan.settings.protocol, model=model, View=View).settings()
-    chosen = plan.protocol.settings()
-    return {OF_MODEL: [name for name in belonging if chosen[name] == usual[name]]}

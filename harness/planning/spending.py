@@ -19,13 +19,7 @@ def lines_before(plan: Plan) -> Iterator[str]:
     """Yield what the user should know of a run before it spends anything. Raises `DataError`."""
     tiers, model = plan.settings.tier, plan.model
     yield from tier_lines(tiers, model.info, model.sheet)
-    yield from _spending_lines(plan)
-    yield from _picture_lines(plan)
-
-
-def _spending_lines(plan: Plan) -> Iterator[str]:
-    """Say how long batches take and what calls cost, for runs that have either."""
-    if "batch" in plan.settings.tier:
+    if "batch" in tiers:
         from harness.planning.estimated_calls import first_calls
 
         if (calls := first_calls(plan)) is not None:
@@ -34,6 +28,7 @@ def _spending_lines(plan: Plan) -> Iterator[str]:
         limit = plan.settings.max_cost
         whole = "no --max-cost" if limit is None else f"${limit:,.2f} in all"
         yield f"{'cost:':<9} at most ${cost:,.4f} a call, as far as the first step shows; {whole}"
+    yield from _picture_lines(plan)
 
 
 def _picture_lines(plan: Plan) -> Iterator[str]:

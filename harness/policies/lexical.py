@@ -15,7 +15,7 @@ from harness.policies.words import (
     FAIR,
     KIN,
     PLACEHOLDER,
-    Done,
+    PastWords,
     for_field,
     for_list,
     names,
@@ -176,7 +176,9 @@ def kind_of(choice: Choice) -> Kind:
     return "other"
 
 
-def task_weights(task: str, history: Sequence[Done], choices: Sequence[Choice]) -> dict[str, float]:
+def task_weights(
+    task: str, history: Sequence[PastWords], choices: Sequence[Choice]
+) -> dict[str, float]:
     """Return the weight of each word: more if rare among the choices, less if dealt with before."""
     seen = Counter(word for choice in choices for word in set(words(plain(choice.text))))
     done = {word for line in history for word in words(f"{line.what} {line.value}")}

@@ -40,7 +40,7 @@ KIN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class PastWords:
     """A previous action: description of its element, operation, and value if any."""
 
     what: str
@@ -76,19 +76,19 @@ def plain(text: str) -> str:
     return MARKUP.sub(" ", text)
 
 
-def read_line(line: str) -> Done:
+def read_line(line: str) -> PastWords:
     """Parse a history line such as `[textbox]  Zip code -> TYPE: 10203`; others are descriptions.
 
     >>> read_line("[textbox]  Zip code -> TYPE: 10203")
-    Done(what='Zip code', operation='TYPE', value='10203')
+    PastWords(what='Zip code', operation='TYPE', value='10203')
     """
     before, arrow, after = line.rpartition(" -> ")
     operation, _, value = after.partition(": ")
     if not arrow or not ACTION.fullmatch(operation):
-        return Done(line, "", "")
+        return PastWords(line, "", "")
     role, bracket, what = before.partition("]")
     described = what if bracket and role.startswith("[") else before
-    return Done(described.strip(), operation, value.strip())
+    return PastWords(described.strip(), operation, value.strip())
 
 
 _NAME = r"[A-Z][\w'’-]*(?: (?:of |de |la )?[A-Z][\w'’-]*){0,5}"

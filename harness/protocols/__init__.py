@@ -16,6 +16,7 @@ from harness.protocols.contract import (
     Role,
     Source,
     StepProtocol,
+    lettering,
     text_first,
     to_prediction,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "ask",
     "check_actions",
     "completed_options",
+    "lettering",
     "open_protocol",
     "options_of",
     "text_first",

@@ -29,18 +29,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from adapters.contract import AdapterInfo
-from adapters.conversation import Message
 from harness.candidates import Form
 from harness.dialogue import Dialogue
 from harness.question_options import History
 from harness.question_options import NoneRule as NoneRule
 from harness.question_options import Source as Source
-from harness.records import Choice, Step
+from harness.records import Choice
 from harness.views import StepView
+from parsers import letter
 from parsers.actions import ActionSpace, Counterparts
 from parsers.records import Answer, Prediction, Status
 
@@ -82,6 +83,12 @@ class Needs:
     """True if it also shows their elements (`Earlier.segment`), from the pages of their steps."""
     turns: bool = False
     """True if it shows the finished turns of a step's conversation (`Step.turns`)."""
+    form: Form = "mindact"
+    """Form of a choice's text."""
+    choice_tokens: int = 400
+    """Limit of that text in tokens, where the form has one."""
+    usual_history: str | None = None
+    """The earlier steps that `history=auto` shows (`History`); None: all actions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +115,30 @@ class Lettering:
     """Option letters of the choices in listed order; "" if each group has its letters."""
 
     choices: tuple[str, ...]
-    none: str | None
+    none: str | None = None
     """Letter of the None option, if there is one."""
 
 
 def text_first(protocol: AskingProtocol) -> bool:
     """Return True if a protocol sends its pictures behind the text (option `order`)."""
     return getattr(protocol, "order", "") == "text-first"
+
+
+def lettering(protocol: AskingProtocol, count: int) -> Lettering:
+    """Return the letters of `count` choices: the None option's is the first, the last or none.
+
+    None has a letter unless all of them are listed at once. Raises ValueError for too many.
+    """
+    return _lettering(count, protocol.none_rule) if protocol.lettered else Lettering(("",) * count)
+
+
+@lru_cache(maxsize=64)
+def _lettering(count: int, none_rule: str | None) -> Lettering:
+    """One for all steps that list as many."""
+    if none_rule == "first":
+        return Lettering(tuple(letter(i + 1) for i in range(count)), letter(0))
+    choices = tuple(letter(i) for i in range(count))
+    return Lettering(choices, letter(count) if none_rule == "last" else None)
 
 
 def to_prediction(answer: Answer, choices: Sequence[Choice], lettering: Lettering) -> Prediction:
@@ -139,25 +163,33 @@ class AskingProtocol(ABC):
     `write`, for baselines, and `places` or `calls`, for estimates.
     """
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Its name in the registry."""
+    name: ClassVar[str]
+    """Its name in the registry."""
+    View: ClassVar[type[Any]]
+    """The class of what it is shown of a unit (`harness.views`)."""
+    paper: ClassVar[str] = ""
+    """The publication of this way to ask."""
+    actions: ClassVar[ActionSpace | None] = None
+    """The actions that it reads and writes; None for those of the benchmark."""
+    counterparts: ClassVar[Mapping[str, Counterparts]] = {}
+    """Counterparts of its actions in the spaces of benchmarks, by the names of these spaces.
 
-    @property
-    @abstractmethod
-    def View(self) -> type[Any]:
-        """The class of what it is shown of a unit (`harness.views`)."""
-
-    @property
-    def paper(self) -> str:
-        """The publication of this way to ask."""
-        return ""
+    Needed for benchmarks with another action space. An action without a counterpart becomes an
+    answer without an operation, flagged `other_action`.
+    """
+    of_model: ClassVar[tuple[str, ...]] = ()
+    """Names of `settings` that belong to the model while they equal those of `for_model`: models
+    that differ in them are still comparable."""
+    lettered: ClassVar[bool] = False
+    """True if it lists all choices at once, each with its letter (`lettering`)."""
+    can_be_stored: ClassVar[bool] = False
+    """True if a snapshot can store its questions, in two rounds."""
 
     @property
     def history_shown(self) -> History:
         """The earlier steps shown: its field `history`, all actions if it has none."""
-        return History.parse(getattr(self, "history", None))
+        history = getattr(self, "history", None)
+        return History.parse(self.needs.usual_history if history == "auto" else history)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -175,26 +207,6 @@ class AskingProtocol(ABC):
         return ()
 
     @property
-    def actions(self) -> ActionSpace | None:
-        """The actions that it reads and spells; None for those of the benchmark."""
-        return None
-
-    @property
-    def counterparts(self) -> Mapping[str, Counterparts]:
-        """Counterparts of its actions in the spaces of benchmarks, by the names of these spaces.
-
-        Needed for benchmarks with another action space. An action without a counterpart becomes an
-        answer without an operation, flagged `other_action`.
-        """
-        return {}
-
-    @property
-    def of_model(self) -> tuple[str, ...]:
-        """Names of `settings` that belong to the model while they equal those of `for_model`:
-        models that differ in them are still comparable."""
-        return ()
-
-    @property
     def none_rule(self) -> str | None:
         """The None option: `first` or `last` in a list, or words."""
         return None
@@ -209,11 +221,6 @@ class AskingProtocol(ABC):
         """The way to ask, in the words of published rows (`tournament of five`)."""
         return self.name
 
-    @property
-    def can_be_stored(self) -> bool:
-        """True if a snapshot can store its questions, which `stored_messages` then returns."""
-        return False
-
     @abstractmethod
     def dialogue(self, view: Any) -> Dialogue:
         """Ask about one unit: a pure function of the view and the replies."""
@@ -221,15 +228,6 @@ class AskingProtocol(ABC):
     def write(self, view: Any, said: Prediction) -> Mapping[str, str]:
         """Return the replies, by place, of a model that has settled on `said`."""
         return {}
-
-    def letters(self, count: int) -> Lettering:
-        """Return the letters of `count` choices; none unless all of them are listed at once."""
-        return Lettering(("",) * count, None)
-
-    @property
-    def choice_form(self) -> tuple[Form, int]:
-        """Return the form of a choice's text, and its limit in tokens where it has one."""
-        return "mindact", 400
 
     def candidate_description(self, source: Source, top_k: int | None) -> str:
         """Return the candidates it asks about, in the words of published rows.
@@ -239,22 +237,13 @@ class AskingProtocol(ABC):
         pools = {"snapshot": "snapshot", "ranker": f"ranker top-{top_k}", "all": "all elements"}
         return f"{pools[source]}, {self.way}"
 
-    def stored_messages(
-        self, step: Step, choices: Sequence[Choice]
-    ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-        """Return the messages of both rounds as a snapshot stores them."""
-        raise NotImplementedError(f"a snapshot cannot store the questions of '{self.name}'")
-
     def calls(self, count: int) -> tuple[int, int]:
         """Return the least and the largest number of calls of a unit with `count` candidates.
 
-        It counts calls to the model under test; `role_calls` counts those to other roles.
+        It counts calls to the model under test; those to other roles are estimated from a dialogue
+        of empty replies.
         """
         return len(self.places), len(self.places)
-
-    def role_calls(self, count: int) -> Mapping[str, tuple[int, int]]:
-        """Return the same by role. A missing role is estimated from a dialogue of empty replies."""
-        return {}
 
     def settings(self) -> dict[str, object]:
         """All settings that change dialogues, for the run's record: the fields by name."""

@@ -50,7 +50,7 @@ from parsers.points import (
     Convention,
     Form,
     read_point,
-    spell_point,
+    write_point,
 )
 from parsers.records import Prediction
 from parsers.scoring import in_box
@@ -199,7 +199,7 @@ class Coordinates(PromptedProtocol):
                 box = chosen.box
                 point = (box.x + box.width / 2, box.y + box.height / 2)
         numbers = None if point is None else numbers_of(point, self.convention, picture)
-        return {PLACE: spell_point(self.answer_form, numbers, said.operation, said.value)}
+        return {PLACE: write_point(self.answer_form, numbers, said.operation, said.value)}
 
     def opening(self, step: Step, picture: Picture) -> tuple[Message, ...]:
         """Return the messages of the call."""
@@ -235,7 +235,7 @@ class Coordinates(PromptedProtocol):
             return step.words
         place = step.point[0] * step.page_size[0], step.point[1] * step.page_size[1]
         numbers = numbers_of(place, self.convention, step.pictures[0])
-        return spell_point(self.answer_form, numbers, step.operation, step.value)
+        return write_point(self.answer_form, numbers, step.operation, step.value)
 
 
 def smallest_under(point: tuple[float, float], choices: Sequence[Choice]) -> str | None:
@@ -264,7 +264,7 @@ def seeclick_history(texts: Texts, earlier: Sequence[Earlier], last: int) -> str
     """
     shown = [action for action in earlier if action.point is not None and action.operation]
     shown = shown[max(0, len(shown) - last) :]
-    spelled = [spell_point("seeclick", a.point, a.operation, a.value) for a in shown]
+    spelled = [write_point("seeclick", a.point, a.operation, a.value) for a in shown]
     return "".join(
         texts.fill("seeclick_history_line", number=number, action=action) + " "
         for number, action in enumerate(spelled)

@@ -23,7 +23,7 @@ _NUMBERED = re.compile(r"(?<=[<(])([^\s<>()/]+) id=(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CandidateGroup:
     """The candidates of one question, in document order."""
 
     choices: tuple[Choice, ...]
@@ -41,13 +41,13 @@ def group_of(
     *,
     brackets: Brackets = "angle",
     snippet: bool = False,
-) -> Group:
+) -> CandidateGroup:
     """Return the group of the candidates `ids`, taken from the step's choices `pool`."""
     wanted = tuple(ids)
     listing = _listing(step, pool, wanted, brackets, snippet)
     by_id = {choice.id: choice for choice in pool}
     listed = [by_id[node_id] for node_id, _ in listing.texts]
-    return Group(
+    return CandidateGroup(
         choices=tuple(
             replace(choice, text=text)
             for choice, text in zip(listed, renumbered(pool, listed), strict=True)

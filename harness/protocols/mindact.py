@@ -20,7 +20,13 @@ from harness.candidates import SeededOrder
 from harness.dialogue import Ask, Dialogue, hold, replies_of
 from harness.page import Brackets
 from harness.protocols.contract import Needs, flagged, limit_of
-from harness.protocols.groups import Group, group_of, passed_over, passed_over_notes, unanswered
+from harness.protocols.groups import (
+    CandidateGroup,
+    group_of,
+    passed_over,
+    passed_over_notes,
+    unanswered,
+)
 from harness.protocols.texts import PromptedProtocol
 from harness.question_options import Source
 from harness.records import Choice, Step
@@ -63,15 +69,17 @@ class MindAct(PromptedProtocol):
         return "angle"
 
     @abstractmethod
-    def conversation(self, step: Step, group: Group) -> Conversation:
+    def conversation(self, step: Step, group: CandidateGroup) -> Conversation:
         """Return the question about one group."""
 
     @abstractmethod
-    def read(self, reply: Reply, group: Group) -> Prediction:
+    def read(self, reply: Reply, group: CandidateGroup) -> Prediction:
         """Return the answer about one group; a winner has an element."""
 
     @abstractmethod
-    def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
+    def write_choice(
+        self, group: CandidateGroup, position: int | None, prediction: Prediction
+    ) -> str:
         """Return the reply that picks the group's choice at `position`, or none of them."""
 
     def calls(self, count: int) -> tuple[int, int]:
@@ -98,8 +106,8 @@ class MindAct(PromptedProtocol):
         self,
         step: Step,
         choices: Sequence[Choice],
-        groups: dict[str, Group],
-        question: Callable[[Group], Conversation],
+        groups: dict[str, CandidateGroup],
+        question: Callable[[CandidateGroup], Conversation],
     ) -> Dialogue:
         """Run the dialogue; `question` asks about a group and adds it to `groups` by place."""
         if not choices:
@@ -123,7 +131,7 @@ class MindAct(PromptedProtocol):
         replies also accept a candidate of the first group, for the element to meet.
         """
         step, choices = view.step, view.choices
-        groups: dict[str, Group] = {}
+        groups: dict[str, CandidateGroup] = {}
         queue = self.queue(step, choices)
         alone = len(queue) % self.group_size == 1 and said.element == queue[-1]
         decoy = queue[0] if alone and len(queue) > 1 else None
@@ -136,7 +144,7 @@ class MindAct(PromptedProtocol):
             position = positions.get(said.element or "")
             if position is None and decoy is not None:
                 position = positions.get(decoy)
-            replies[ask.place] = self.spell_choice(group, position, said)
+            replies[ask.place] = self.write_choice(group, position, said)
             return Reply(replies[ask.place])
 
         hold(self._tournament(step, choices, groups, lambda _: Conversation(())), answer)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from adapters.conversation import Conversation, Message, Reply, Text, system, user
 from harness.protocols.contract import Lettering, to_prediction
-from harness.protocols.groups import Group
+from harness.protocols.groups import CandidateGroup
 from harness.protocols.mindact import MindAct
 from harness.protocols.texts import Schema, Texts, history_lines
 from harness.records import Step
@@ -79,7 +79,7 @@ class Lettered(MindAct):
     def reader(self) -> Reader:
         """The parser of replies."""
 
-    def conversation(self, step: Step, group: Group) -> Conversation:
+    def conversation(self, step: Step, group: CandidateGroup) -> Conversation:
         """Return the solved examples and the question about a group."""
         texts = self.texts
         values = {
@@ -93,14 +93,16 @@ class Lettered(MindAct):
         asked = user(texts.fill("question", page=group.snippet, **values))
         return Conversation((*opening(texts), asked))
 
-    def read(self, reply: Reply, group: Group) -> Prediction:
+    def read(self, reply: Reply, group: CandidateGroup) -> Prediction:
         """Return the chosen candidate with operation and value, or the reason why there is none."""
         return read_choice(reply, group, self.reader, tuned=self.tuned)
 
-    def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
+    def write_choice(
+        self, group: CandidateGroup, position: int | None, prediction: Prediction
+    ) -> str:
         """Letter, action and value, in the form that the reader expects."""
         said = position, prediction.operation, prediction.value
-        return spell_choice(*said, self.reader, tuned=self.tuned)
+        return write_choice(*said, self.reader, tuned=self.tuned)
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def lettered(texts: Texts, shown: Iterable[str], name: Callable[[int], str] = le
     return "\n".join(f"{name(number)}. {line}" for number, line in enumerate(lines))
 
 
-def read_choice(reply: Reply, group: Group, reader: Reader, *, tuned: bool) -> Prediction:
+def read_choice(reply: Reply, group: CandidateGroup, reader: Reader, *, tuned: bool) -> Prediction:
     """Return the chosen candidate with operation and value, or the reason why there is none."""
     count, finish = len(group.choices), reply.finish.value
     letters = option_letters(count)
@@ -172,7 +174,7 @@ def as_written(prediction: Prediction, reply: Reply) -> Prediction:
     return replace(prediction, parsed={AS_WRITTEN: operation_as_written(reply.text)})
 
 
-def spell_choice(
+def write_choice(
     position: int | None,
     operation: Operation | None,
     value: str,

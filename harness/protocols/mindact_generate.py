@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from adapters.conversation import Conversation, Reply, user
 from harness.protocols.contract import flagged
-from harness.protocols.groups import Group
+from harness.protocols.groups import CandidateGroup
 from harness.protocols.mindact import MindAct
 from harness.protocols.mindact_choice import EXAMPLES, Reader, as_written, opening
 from harness.protocols.texts import Schema, history_lines
@@ -77,28 +77,30 @@ class MindActGenerate(MindAct):
             raise ValueError(f"group_size={self.group_size}: expected 2 to 100")
         super().__post_init__()
 
-    def conversation(self, step: Step, group: Group) -> Conversation:
+    def conversation(self, step: Step, group: CandidateGroup) -> Conversation:
         """Return the examples, and the question about a group."""
         texts = self.texts
         history = history_lines(texts, step.history, self.history)
         question = texts.fill("question", page=group.snippet, task=step.info.task, history=history)
         return Conversation((*opening(texts), user(question)))
 
-    def read(self, reply: Reply, group: Group) -> Prediction:
+    def read(self, reply: Reply, group: CandidateGroup) -> Prediction:
         """Return the candidate that the written element is matched with."""
         return read_written(reply, group, self.reader)
 
-    def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
+    def write_choice(
+        self, group: CandidateGroup, position: int | None, prediction: Prediction
+    ) -> str:
         """Return the candidate's text with its number, followed by action and value."""
         choice = None if position is None else group.choices[position]
         said = prediction.operation, prediction.value
-        return spell_written(choice, position, *said, self.reader)
+        return write_element(choice, position, *said, self.reader)
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
         return [*matched_notes(flags), *super().notes(flags)]
 
 
-def read_written(reply: Reply, group: Group, reader: Reader) -> Prediction:
+def read_written(reply: Reply, group: CandidateGroup, reader: Reader) -> Prediction:
     """Return the candidate that the written element is matched with."""
     finish = reply.finish.value
     if reader == "reference":
@@ -120,7 +122,7 @@ def read_written(reply: Reply, group: Group, reader: Reader) -> Prediction:
     return flagged(prediction, ["match-none"] if answer.status is Status.NO_ELEMENT else [])
 
 
-def spell_written(
+def write_element(
     choice: Choice | None,
     position: int | None,
     operation: Operation | None,

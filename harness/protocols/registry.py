@@ -22,7 +22,7 @@ from harness.protocols.contract import AskingProtocol
 from harness.settings import SETTINGS, values, written
 
 PROTOCOLS: Registry[AskingProtocol] = Registry(
-    "protocol", "vlm_eval.protocols", has=("dialogue", "View"), several=True
+    "protocol", "vlm_eval.protocols", has=("dialogue", "View", "name"), several=True
 )
 _BUILT_IN = {
     "seeact-two-rounds": (
@@ -207,14 +207,14 @@ def completed_options(
     # The name of the texts is no file: what was given, is.
     known.pop("prompts", None)
     known |= {"prompts": given["prompts"]} if given.get("prompts") else {}
-    found = {key: _plain(known[key]) for key in sorted(taken) if key in known}
+    found = {
+        key: list(value) if isinstance(value := known[key], tuple) else value
+        for key in sorted(taken)
+        if key in known
+    }
     if "history" in found and found["history"] is None:
         found["history"] = "all"
     return found
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _read(where: str, value: object, kind: Any) -> object:

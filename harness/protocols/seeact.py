@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta
@@ -28,7 +28,14 @@ from adapters.conversation import (
 )
 from harness.candidates import Form
 from harness.dialogue import Ask, Dialogue
-from harness.protocols.contract import Lettering, Needs, flagged, limit_of, to_prediction
+from harness.protocols.contract import (
+    Lettering,
+    Needs,
+    flagged,
+    lettering,
+    limit_of,
+    to_prediction,
+)
 from harness.protocols.texts import (
     MEMORY,
     PromptedProtocol,
@@ -40,7 +47,7 @@ from harness.protocols.texts import (
 from harness.question_options import History, NoneRule, Source
 from harness.records import Choice, Earlier, Step
 from harness.views import StepView
-from parsers import ValueStyle, letter, read_answer, spell_answer
+from parsers import ValueStyle, read_answer, write_answer
 from parsers.records import Prediction
 from parsers.reply_text import ENDED
 
@@ -75,6 +82,7 @@ SCHEMA = Schema(
 """The keys of `harness/prompts/seeact.toml`, which says what each text is for."""
 
 FIRST, SECOND = "round-1", "round-2"
+_NEEDS = Needs(("snapshot", "ranker"), scene=False)
 
 
 @dataclass(frozen=True)
@@ -102,8 +110,8 @@ class TwoRounds(PromptedProtocol):
     paper = "Zheng et al. 2024 (SeeAct), textual choices on a seeded snapshot"
     way = "one list"
     places = (FIRST, SECOND)
-    needs = Needs(("snapshot", "ranker"), scene=False)
     can_be_stored = True
+    lettered = True
     schema = SCHEMA
 
     def __post_init__(self) -> None:
@@ -117,17 +125,13 @@ class TwoRounds(PromptedProtocol):
         return self.none
 
     @property
-    def choice_form(self) -> tuple[Form, int]:
-        return self.form, self.choice_tokens
+    def needs(self) -> Needs:
+        return replace(_NEEDS, form=self.form, choice_tokens=self.choice_tokens)
 
     def candidate_description(self, source: Source, top_k: int | None) -> str:
         """Return the candidates, marked where their form is not that of published rows."""
         described = super().candidate_description(source, top_k)
         return described if self.form == "mindact" else f"{described}, {self.form}"
-
-    def letters(self, count: int) -> Lettering:
-        """Letters A, B, ... in listed order; None comes last, first or not at all."""
-        return _lettered(count, self.none)
 
     def dialogue(self, view: StepView) -> Dialogue:
         """Describe, then choose. Raises ValueError without choices."""
@@ -146,38 +150,33 @@ class TwoRounds(PromptedProtocol):
 
     def read(self, reply: Reply, choices: Sequence[Choice]) -> Prediction:
         """Return the reply of round 2 as a prediction."""
-        lettering = self.letters(len(choices))
+        letters = lettering(self, len(choices))
         answer = read_answer(
             reply.text,
             [choice.text for choice in choices],
-            letters=lettering.choices,
-            none_letter=lettering.none,
+            letters=letters.choices,
+            none_letter=letters.none,
             finish=reply.finish.value,
             first_of_many=self.first_of_many,
             value_style=self.value_style,
         )
-        listed = Lettering(tuple(choice.letter for choice in choices), lettering.none)
+        listed = Lettering(tuple(choice.letter for choice in choices), letters.none)
         return to_prediction(answer, choices, listed)
 
     def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
         """Both replies of a model that has settled on `said`."""
         choices = view.choices
         position = next((i for i, c in enumerate(choices) if c.id == said.element), None)
-        lettering = self.letters(len(choices))
-        answer = spell_answer(
+        letters = lettering(self, len(choices))
+        answer = write_answer(
             position,
             said.operation,
             said.value,
-            letters=lettering.choices,
-            none_letter=lettering.none,
+            letters=letters.choices,
+            none_letter=letters.none,
         )
         what = choices[position].text if position is not None else "none of the elements"
         return {FIRST: f"{said.operation or 'No action'}: {what}", SECOND: answer}
-
-    def stored_messages(
-        self, step: Step, choices: Sequence[Choice]
-    ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-        return self.opening(step), self.question(step, choices)
 
     def opening(self, step: Step) -> tuple[Message, ...]:
         """Return the messages of round 1."""
@@ -190,27 +189,18 @@ class TwoRounds(PromptedProtocol):
         if step.stored is not None:
             shown = sum(len(message.pictures) for message in self.opening(step))
             return to_messages(step.stored.second, step.pictures[shown:])
-        lettering = self.letters(len(choices))
+        letters = lettering(self, len(choices))
         lines = [f"{c.letter}. {c.text}" for c in choices]
         notice = ""
-        if lettering.none is not None:
-            line = f"{lettering.none}. {self.texts['none_option']}"
+        if letters.none is not None:
+            line = f"{letters.none}. {self.texts['none_option']}"
             lines.insert(0 if self.none == "first" else len(lines), line)
-            notice = self.texts.fill("none_notice", none_letter=lettering.none)
-        last = max((*lettering.choices, lettering.none or "A"), key=lambda text: (len(text), text))
+            notice = self.texts.fill("none_notice", none_letter=letters.none)
+        last = max((*letters.choices, letters.none or "A"), key=lambda text: (len(text), text))
         text = self.texts.fill(
             "second", choices="\n".join(lines), last_letter=last, none_notice=notice
         )
         return (user(text),)
-
-
-@lru_cache(maxsize=64)
-def _lettered(count: int, none: NoneRule) -> Lettering:
-    """One for all steps that list as many."""
-    if none == "first":
-        return Lettering(tuple(letter(i + 1) for i in range(count)), letter(0))
-    choices = tuple(letter(i) for i in range(count))
-    return Lettering(choices, letter(count) if none == "last" else None)
 
 
 def first_messages(

@@ -17,7 +17,7 @@ from adapters.conversation import Message, Picture, user
 from harness.dialogue import Dialogue
 from harness.errors import UserError
 from harness.protocols.contract import Lettering, flagged
-from harness.protocols.groups import Group
+from harness.protocols.groups import CandidateGroup
 from harness.protocols.seeact import ROUND_NEEDS, ROUND_TEXTS
 from harness.protocols.seeact_choice import SeeActChoice, letters_of
 from harness.protocols.texts import MEMORY, Schema
@@ -88,30 +88,32 @@ class SeeActAnnotation(SeeActChoice):
         result = yield from super().dialogue(view)
         return flagged(result, [UNMARKED] if marked < len(choices) else [])
 
-    def _groups(self, step: Step, choices: Sequence[Choice]) -> list[tuple[str, Group]]:
+    def _groups(self, step: Step, choices: Sequence[Choice]) -> list[tuple[str, CandidateGroup]]:
         """Return the batches of `seeact-choice` without those that have nothing to mark."""
         groups = super()._groups(step, choices)
         return [(place, group) for place, group in groups if group.choices]
 
-    def _group(self, step: Step, choices: Sequence[Choice], ids: Sequence[str]) -> Group:
+    def _group(self, step: Step, choices: Sequence[Choice], ids: Sequence[str]) -> CandidateGroup:
         """Return the candidates that can be marked, without texts, since none are shown."""
         by_id = {choice.id: choice for choice in choices}
         size = step.page_size
         visible = [choice for node_id in ids if can_be_marked(choice := by_id[node_id], size)]
-        return Group(tuple(replace(choice, text="") for choice in visible), ("",) * len(visible))
+        return CandidateGroup(
+            tuple(replace(choice, text="") for choice in visible), ("",) * len(visible)
+        )
 
-    def _lettering(self, group: Group) -> Lettering:
+    def _lettering(self, group: CandidateGroup) -> Lettering:
         """The letters on the picture, none of which means none of these."""
         return Lettering(letters_of(group), None)
 
-    def _description(self, group: Group, position: int | None) -> str:
+    def _description(self, group: CandidateGroup, position: int | None) -> str:
         return "it is not shown here" if position is None else "it is framed"
 
-    def _pictures(self, scene: Scene, group: Group) -> tuple[Picture, ...]:
+    def _pictures(self, scene: Scene, group: CandidateGroup) -> tuple[Picture, ...]:
         """The pictures with the boxes and letters of a batch."""
         return scene.marked([choice.id for choice in group.choices], letters_of(group))
 
-    def question(self, group: Group) -> Message:
+    def question(self, group: CandidateGroup) -> Message:
         """Return the message that the second round adds for a batch."""
         return user(self.texts.fill("second", last_letter=letters_of(group)[-1]))
 

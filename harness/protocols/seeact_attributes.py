@@ -42,7 +42,7 @@ from harness.protocols.seeact import (
 from harness.protocols.texts import MEMORY, PromptedProtocol, Schema
 from harness.records import Choice, Step
 from harness.views import StepView
-from parsers.attributes import read_described, spell_described
+from parsers.attributes import read_attributes, write_attributes
 from parsers.records import Description, Prediction, Status
 
 TYPES = ("BUTTON", "TEXTBOX", "SELECTBOX", "LINK")
@@ -254,7 +254,7 @@ class SeeActAttributes(PromptedProtocol):
 
         The status is `no_element` if no element matches.
         """
-        answer = read_described(reply.text, finish=reply.finish.value)
+        answer = read_attributes(reply.text, finish=reply.finish.value)
         if answer.status is not Status.ANSWERED:
             return Prediction.of(
                 answer.status, operation=answer.operation, value=answer.value, flags=answer.flags
@@ -279,7 +279,7 @@ class SeeActAttributes(PromptedProtocol):
         if chosen is not None:
             kind, text = described_as(chosen)
             about = {"name": f"{kind.lower()} {text}".strip(), "type": kind, "text": text}
-        answer = spell_described(about, said.operation, said.value)
+        answer = write_attributes(about, said.operation, said.value)
         what = about["name"] if about else "none of the elements"
         return {FIRST: f"{said.operation or 'No action'}: {what}", SECOND: answer}
 

@@ -19,13 +19,19 @@ from adapters.conversation import Message, Order, Picture, Reply, user
 from harness.dialogue import Dialogue, together
 from harness.protocols import seeact
 from harness.protocols.contract import Lettering, Needs, flagged, to_prediction
-from harness.protocols.groups import Group, group_of, passed_over, passed_over_notes, unanswered
+from harness.protocols.groups import (
+    CandidateGroup,
+    group_of,
+    passed_over,
+    passed_over_notes,
+    unanswered,
+)
 from harness.protocols.seeact import described_first, first_messages
 from harness.protocols.texts import PromptedProtocol
 from harness.question_options import Source
 from harness.records import Choice, Scene, Step
 from harness.views import StepView
-from parsers import ValueStyle, letter, read_answer, spell_answer
+from parsers import ValueStyle, letter, read_answer, write_answer
 from parsers.records import Prediction, Status
 
 Cut = Literal["even", "fixed"]
@@ -127,7 +133,7 @@ class SeeActChoice(PromptedProtocol):
             what = self._description(group, position)
             lettering = self._lettering(group)
             replies[f"{place}-describe"] = f"{said.operation or 'No action'}: {what}"
-            replies[f"{place}-choose"] = spell_answer(
+            replies[f"{place}-choose"] = write_answer(
                 position,
                 said.operation,
                 said.value,
@@ -136,29 +142,29 @@ class SeeActChoice(PromptedProtocol):
             )
         return replies
 
-    def _groups(self, step: Step, choices: Sequence[Choice]) -> list[tuple[str, Group]]:
+    def _groups(self, step: Step, choices: Sequence[Choice]) -> list[tuple[str, CandidateGroup]]:
         cut = batches(choices, self.batch_size, self.cut)
         return [
             (f"batch-{number}", self._group(step, choices, [choice.id for choice in batch]))
             for number, batch in enumerate(cut, 1)
         ]
 
-    def _group(self, step: Step, choices: Sequence[Choice], ids: Sequence[str]) -> Group:
+    def _group(self, step: Step, choices: Sequence[Choice], ids: Sequence[str]) -> CandidateGroup:
         return group_of(step, choices, ids)
 
-    def _lettering(self, group: Group) -> Lettering:
+    def _lettering(self, group: CandidateGroup) -> Lettering:
         """The letters of a batch, the last one for none of these."""
         return Lettering(letters_of(group), letter(len(group.choices)))
 
-    def _description(self, group: Group, position: int | None) -> str:
+    def _description(self, group: CandidateGroup, position: int | None) -> str:
         """The first reply's words about the element at `position`; None: it is in another batch."""
         return "nothing here" if position is None else group.choices[position].text
 
-    def _pictures(self, scene: Scene, group: Group) -> tuple[Picture, ...]:
+    def _pictures(self, scene: Scene, group: CandidateGroup) -> tuple[Picture, ...]:
         """The part of the page around the candidates of a batch."""
         return scene.crop([choice.id for choice in group.choices])
 
-    def _batch(self, step: Step, group: Group, place: str) -> Dialogue:
+    def _batch(self, step: Step, group: CandidateGroup, place: str) -> Dialogue:
         rounds = described_first(
             self.opening(step, group),
             (self.question(group),),
@@ -168,7 +174,7 @@ class SeeActChoice(PromptedProtocol):
         )
         return (yield from rounds)
 
-    def _read(self, reply: Reply, group: Group) -> Prediction:
+    def _read(self, reply: Reply, group: CandidateGroup) -> Prediction:
         lettering = self._lettering(group)
         answer = read_answer(
             reply.text,
@@ -181,12 +187,12 @@ class SeeActChoice(PromptedProtocol):
         )
         return to_prediction(answer, group.choices, lettering)
 
-    def opening(self, step: Step, group: Group) -> tuple[Message, ...]:
+    def opening(self, step: Step, group: CandidateGroup) -> tuple[Message, ...]:
         """Return the messages of the first round for a batch."""
         pictures = step.pictures if step.scene is None else self._pictures(step.scene, group)
         return first_messages(self.texts, step, pictures, self.history_shown, self.order)
 
-    def question(self, group: Group) -> Message:
+    def question(self, group: CandidateGroup) -> Message:
         """Return the message that the second round adds for a batch."""
         none = letter(len(group.shown))
         lettered = zip(letters_of(group), group.shown, strict=True)
@@ -203,7 +209,7 @@ class SeeActChoice(PromptedProtocol):
         return passed_over_notes(flags)
 
 
-def letters_of(group: Group) -> tuple[str, ...]:
+def letters_of(group: CandidateGroup) -> tuple[str, ...]:
     """A, B, ... for the choices of a batch."""
     return tuple(letter(number) for number in range(len(group.choices)))
 

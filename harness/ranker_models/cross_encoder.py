@@ -33,7 +33,7 @@ from adapters.registry import install
 from harness.data_files import DataFile, fingerprint
 from harness.errors import DataError, UserError
 from harness.page import Page
-from harness.rankers import ByScore, Ranks
+from harness.rankers import ByScore
 from harness.records import Row
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ _DECISIVE = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
-class Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RankerCheckpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A checkpoint's location and options.
 
     path: a folder, or the name of a repository on the hub.
@@ -88,7 +88,7 @@ class Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     batch_size: Count = 64
 
     @classmethod
-    def read(cls, argument: str) -> Checkpoint:
+    def read(cls, argument: str) -> RankerCheckpoint:
         """Read `PATH,name=value,...`. Raises `UserError` for an unknown name or a bad value."""
         path, *settings = argument.split(",")
         if not path:
@@ -102,7 +102,7 @@ class Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise UserError(f"{argument}: {error}; settings are {known}") from error
 
 
-def located(checkpoint: Checkpoint) -> Path:
+def located(checkpoint: RankerCheckpoint) -> Path:
     """Return the folder of the files; downloads them if needed.
 
     Raises `UserError` for a missing package, checkpoint or tokenizer, and for a checkpoint with an
@@ -130,7 +130,7 @@ def located(checkpoint: Checkpoint) -> Path:
     return folder
 
 
-def checked(checkpoint: Checkpoint) -> Path:
+def checked(checkpoint: RankerCheckpoint) -> Path:
     """Return the folder of a model with one score, going by its configuration; reads no weights.
 
     Raises as `located` does, and `DataError` for another model: its head would be random.
@@ -154,7 +154,7 @@ def checked(checkpoint: Checkpoint) -> Path:
 
 
 def loaded(
-    checkpoint: Checkpoint, folder: Path, *, new_head: bool = False, **arguments: Any
+    checkpoint: RankerCheckpoint, folder: Path, *, new_head: bool = False, **arguments: Any
 ) -> CrossEncoder:
     """Load the files in a folder onto the checkpoint's device, without progress bars.
 
@@ -187,11 +187,13 @@ def loaded(
         raise DataError(f"{checkpoint.path} cannot be loaded: {first_line(error)}") from error
 
 
-class CrossEncoderScorer:
-    """The scorer of the ranker `cross-encoder`."""
+class CrossEncoderRanks(ByScore):
+    """The ranker `cross-encoder`."""
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        self._checkpoint = checkpoint
+    def __init__(self, argument: str) -> None:
+        """`argument` is `PATH,name=value,...`. Raises as `checked` does."""
+        self._checkpoint = RankerCheckpoint.read(argument)
+        checked(self._checkpoint)
 
     @property
     def name(self) -> str:
@@ -242,10 +244,3 @@ class CrossEncoderScorer:
             hint = "" if dtype == "float32" else "; try dtype=float32"
             raise DataError(f"{self.name} gives scores that are not finite {where}{hint}")
         return scores
-
-
-def cross_encoder(argument: str) -> Ranks:
-    """Return the ranker `cross-encoder` for `PATH,name=value,...`. Raises as `checked` does."""
-    checkpoint = Checkpoint.read(argument)
-    checked(checkpoint)
-    return ByScore(CrossEncoderScorer(checkpoint))

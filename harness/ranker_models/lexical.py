@@ -16,14 +16,12 @@ import hashlib
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, islice
 
-from harness.errors import UserError
 from harness.page import Page, PageNode
 from harness.policies.words import KIN, STOP, WORD, names, read_line, stem
-from harness.rankers import ByScore, Ranks
+from harness.rankers import ByScore
 from harness.records import Row
 
 VERSION = "1"
@@ -48,12 +46,11 @@ _ROLES = names("button link checkbox radio combobox option tab menuitem textbox 
 _TAG_WEIGHT, _PLAIN, _HIDDEN = 6.0, 0.6, -1.0
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalScorer:
-    """The scorer of the ranker `lexical`."""
+class Lexical(ByScore):
+    """The ranker `lexical`."""
 
-    name: str = "lexical"
-    digest: str = hashlib.sha256(f"lexical {VERSION}".encode()).hexdigest()
+    name = "lexical"
+    digest = hashlib.sha256(f"lexical {VERSION}".encode()).hexdigest()
 
     def scores(self, row: Row, page: Page, ids: Sequence[str]) -> list[float]:
         query = _query(row.goal, row.detail.history)
@@ -97,13 +94,6 @@ class LexicalScorer:
             likely = _likely(nodes[place])
             scores.append(score * (1 - _PLAIN + _PLAIN * likely) + _TAG_WEIGHT * likely)
         return scores
-
-
-def lexical(argument: str = "") -> Ranks:
-    """Return the ranker `lexical`, which takes no argument."""
-    if argument:
-        raise UserError(f"the ranker lexical takes no argument; got '{argument}'")
-    return ByScore(LexicalScorer())
 
 
 @lru_cache(maxsize=1 << 16)

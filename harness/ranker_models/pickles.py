@@ -20,8 +20,9 @@ from typing import Any, NoReturn
 
 from adapters.input_files import open_file
 from harness.errors import DataError
+from harness.parquet_writing import check_new
 from harness.rankers import PUBLISHED
-from harness.rankers.files import Entry, table_writer
+from harness.rankers.files import RankedStep, write_ranks
 
 _ALLOWED = {"collections.defaultdict": collections.defaultdict, "builtins.dict": dict}
 _PARTS = ("scores", "ranks")
@@ -33,7 +34,7 @@ _SHOWN = 80
 """Longest name or number quoted in a message, in characters."""
 
 
-class Refused(DataError):
+class UnsafePickle(DataError):
     """The pickle refers to something other than plain data."""
 
 
@@ -43,13 +44,13 @@ class _Unpickler(pickle.Unpickler):
         full = f"{'builtins' if module == '__builtin__' else module}.{name}"
         if full in _ALLOWED:
             return _ALLOWED[full]
-        raise Refused(
+        raise UnsafePickle(
             f"the pickle names {_cut(f'{module}.{name}')}; only plain dicts, lists, strings and "
             f"numbers and {', '.join(_ALLOWED)} are accepted"
         )
 
     def persistent_load(self, pid: object) -> NoReturn:
-        raise Refused("the pickle refers to objects outside of itself")
+        raise UnsafePickle("the pickle refers to objects outside of itself")
 
 
 @contextmanager
@@ -81,39 +82,43 @@ def convert(
     """Write the scores or ranks in a pickle, made by `ranker`, as parquet for `RankTable`.
 
     The pickle is `{"scores": {step: {node: number}}, "ranks": ...}`; either may be missing. Raises
-    `Refused` if it names another class or a function (nothing was called), and `DataError` if it is
-    not a pickle or not of this shape, or `out` exists or cannot be written. Returns the numbers of
-    steps and candidates, and which of `scores` and `ranks` the pickle has.
+    `UnsafePickle` if it names another class or a function (nothing was called), and `DataError` if
+    it is not a pickle or not of this shape, or `out` exists or cannot be written. Returns the
+    numbers of steps and candidates, and which of `scores` and `ranks` the pickle has.
     """
-    if out.exists() and not overwrite:
-        raise DataError(f"{out} exists; name another file or pass --overwrite")
+    check_new(out, overwrite=overwrite)
     parts = _load(path)
     size, count = path.stat().st_size, 0
     ranks, scores = parts.get("ranks", {}), parts.get("scores", {})
-    settings = {"ranker": ranker, "file": path.name, "parts": sorted(parts)}
-    with table_writer(out, settings, overwrite=overwrite) as table:
+
+    def entries() -> Iterator[RankedStep]:
+        nonlocal count
         for step_id in dict.fromkeys([*ranks, *scores]):
             where = f"{path}, step {_shown(step_id)}"
             if type(step_id) is not str or not _text(step_id):
                 raise DataError(f"{where}: the name of a step must be text")
             # Popped to free the memory of what is written.
             of_step = [_numbers(part.pop(step_id, None), where) for part in (ranks, scores)]
-            table.add(entry := _entry(step_id, of_step[0], of_step[1], where))
+            entry = _entry(step_id, of_step[0], of_step[1], where)
             count += len(entry.ids)
             # A few bytes can mean any number of candidates by referring to one dict many times.
             if count > size:
                 raise DataError(
                     f"{path} repeats its parts: {size} bytes cannot hold so many candidates"
                 )
-    return table.count, count, sorted(parts)
+            yield entry
+
+    settings = {"ranker": ranker, "file": path.name, "parts": sorted(parts)}
+    steps = write_ranks(out, settings, entries(), overwrite=overwrite)
+    return steps, count, sorted(parts)
 
 
 def _load(path: Path) -> dict[str, dict[Any, Any]]:
     try:
         with open_file(path) as file, memory_limit(_BASE_BYTES + _TIMES * path.stat().st_size):
             loaded = _Unpickler(file).load()
-    except Refused as error:
-        raise Refused(f"{path} was refused: {error}") from error
+    except UnsafePickle as error:
+        raise UnsafePickle(f"{path} was refused: {error}") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except MemoryError as error:
@@ -146,7 +151,9 @@ def _numbers(stored: object, where: str) -> dict[str, float]:
     return numbers
 
 
-def _entry(step_id: str, ranks: dict[str, float], scores: dict[str, float], where: str) -> Entry:
+def _entry(
+    step_id: str, ranks: dict[str, float], scores: dict[str, float], where: str
+) -> RankedStep:
     """Order a step's candidates by rank, else by score; those without either number come last."""
     for what, numbers in (("rank", ranks), ("score", scores)):
         for node, number in numbers.items():
@@ -160,7 +167,7 @@ def _entry(step_id: str, ranks: dict[str, float], scores: dict[str, float], wher
         key=lambda node: (ranks.get(node, worst), -scores.get(node, -worst)),
     )
     last = int(max(ranks.values(), default=-1))
-    return Entry(
+    return RankedStep(
         step_id,
         ids,
         [int(ranks.get(node, last + 1)) for node in ids] if ranks else list(range(len(ids))),

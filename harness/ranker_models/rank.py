@@ -23,10 +23,11 @@ from harness.benchmarks import StepDataset, recorded_steps
 from harness.candidates import page_of
 from harness.commands.options import DATA, read_options, setting_options
 from harness.errors import DataError, UserError
+from harness.parquet_writing import check_new
 from harness.planning.data import open_data
 from harness.printing import say
 from harness.rankers import ByScore, open_ranks
-from harness.rankers.files import Entry, table_writer
+from harness.rankers.files import RankedStep, write_ranks
 from harness.runs.files import append_lines, cut_torn, read_lines
 from harness.settings import allow_code
 from harness.tables import counted
@@ -69,10 +70,7 @@ def rank_benchmark(dataset: StepDataset, ranker: str, out: Path, *, overwrite: b
     the number of steps that an earlier, interrupted call had ranked. Raises `UserError`, also if
     `OUT.partial` holds other ranks.
     """
-    if out.is_dir():
-        raise DataError(f"{out} is a folder; name a file for the ranks")
-    if out.exists() and not overwrite:
-        raise DataError(f"{out} exists; name another file or pass --overwrite")
+    check_new(out, overwrite=overwrite)
     ranks = open_ranks(ranker)
     settings = {
         "ranker": ranks.name,
@@ -101,13 +99,17 @@ def rank_benchmark(dataset: StepDataset, ranker: str, out: Path, *, overwrite: b
             append_lines(partial, lines)
             bar.update(len(some))
         places = _places(partial, _line(settings))
-        with partial.open("rb") as file, table_writer(out, settings, overwrite=overwrite) as table:
-            for step in dataset.entries:
-                file.seek(places[step.unit_id])
-                _, ids, scores = json.loads(file.readline())
-                table.add(Entry(step.unit_id, ids, range(len(ids)), scores))
+        ranked = (_entry(partial, places[step.unit_id]) for step in dataset.entries)
+        write_ranks(out, settings, ranked, overwrite=overwrite)
         partial.unlink()
     return known
+
+
+def _entry(partial: Path, place: int) -> RankedStep:
+    with partial.open("rb") as file:
+        file.seek(place)
+        step_id, ids, scores = json.loads(file.readline())
+    return RankedStep(step_id, ids, range(len(ids)), scores)
 
 
 @contextmanager

@@ -18,9 +18,9 @@ from harness.settings import allow_code
 from harness.tables import (
     FORMATS,
     Cell,
-    Column,
     Data,
     Grid,
+    Heading,
     Row,
     Section,
     few_notes,
@@ -154,7 +154,7 @@ def _grid(records: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> Gri
     heads = ("steps", "tasks", *(f"R@{k}" for k in DEPTHS), "paper R@50")
     return Grid(
         title="",
-        columns=(Column("split", "left"), *map(Column, heads)),
+        columns=(Heading("split", "left"), *map(Heading, heads)),
         sections=tuple(Section(tuple(rows), name) for name, rows in rankers.items()),
         footnotes=tuple(notes),
         section_head="ranker",

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,9 @@ from adapters.decoding import decoder_of
 from adapters.input_files import behind_mark
 from harness.benchmarks.recorded import decode_operation
 from harness.errors import DataError
-from harness.parquet_writing import ROWS_PER_GROUP, parquet_writer
+from harness.parquet_writing import check_new, write_rows
 from harness.rankers import PUBLISHED
-from harness.rankers.files import Entry, table_writer
+from harness.rankers.files import RankedStep, write_ranks
 
 _COLUMNS = (
     *("action_uid", "raw_html", "cleaned_html", "operation", "pos_candidates", "neg_candidates"),
@@ -74,15 +73,14 @@ def import_queries(
     types = dict.fromkeys(("pos_candidates", "neg_candidates", "action_reprs"), texts)
     types["screenshot"] = pa.struct([("bytes", pa.binary()), ("path", text)])
     schema = pa.schema([(name, types.get(name, text)) for name in _COLUMNS])
-    settings = {"ranker": PUBLISHED, "files": [path.name for path in files]}
+    for path in filter(None, (out, scores)):
+        check_new(path, overwrite=overwrite)
     seen: dict[str, bytes] = {}
-    lines = ranked = 0
-    pending: list[dict[str, object]] = []
-    with ExitStack() as stack:
-        writer = stack.enter_context(parquet_writer(out, schema, overwrite=overwrite))
-        table = None
-        if scores:
-            table = stack.enter_context(table_writer(scores, settings, overwrite=overwrite))
+    ranked: list[RankedStep] = []
+    lines = 0
+
+    def records() -> Iterator[dict[str, object]]:
+        nonlocal lines
         for where, query in _queries(files):
             lines += 1
             step_id = f"{query.annotation_id}_{query.action_uid}"
@@ -93,21 +91,19 @@ def import_queries(
                     raise DataError(f"{where}: step {step_id} differs from its earlier lines")
                 continue
             seen[step_id] = content
-            pending.append(_record(query, where))
             if entry := _entry(step_id, query, where):
-                ranked += 1
-                if table is not None:
-                    table.add(entry)
-            if len(pending) == ROWS_PER_GROUP:
-                writer.write_table(pa.Table.from_pylist(pending, schema))
-                pending.clear()
+                ranked.append(entry)
+            yield _record(query, where)
         if not seen:
             raise DataError(f"no queries in {', '.join(map(str, files))}")
-        if table is not None and not ranked:
-            raise DataError("the queries have no ranks; omit --scores")
-        if pending:
-            writer.write_table(pa.Table.from_pylist(pending, schema))
-    return lines, len(seen), ranked
+        if scores:
+            if not ranked:
+                raise DataError("the queries have no ranks; omit --scores")
+            settings = {"ranker": PUBLISHED, "files": [path.name for path in files]}
+            write_ranks(scores, settings, ranked, overwrite=overwrite)
+
+    write_rows(out, records(), schema, overwrite=overwrite)
+    return lines, len(seen), len(ranked)
 
 
 def _queries(files: Sequence[Path]) -> Iterator[tuple[str, _Query]]:
@@ -149,7 +145,7 @@ def _candidate(stored: _Candidate) -> str:
     return json.dumps(kept, ensure_ascii=False)
 
 
-def _entry(step_id: str, query: _Query, where: str) -> Entry | None:
+def _entry(step_id: str, query: _Query, where: str) -> RankedStep | None:
     """Return the candidates by rank; None if they have no ranks."""
     known = {str(c.backend_node_id): c for c in (*query.pos_candidates, *query.neg_candidates)}
     if all(c.rank is None for c in known.values()):
@@ -162,4 +158,4 @@ def _entry(step_id: str, query: _Query, where: str) -> Entry | None:
     ids = sorted(ranks, key=lambda node_id: ranks[node_id])
     scores = [score for node_id in ids if (score := known[node_id].score) is not None]
     whole = len(scores) == len(ids)
-    return Entry(step_id, ids, [ranks[node_id] for node_id in ids], scores if whole else None)
+    return RankedStep(step_id, ids, [ranks[node_id] for node_id in ids], scores if whole else None)

@@ -26,7 +26,14 @@ from harness.commands.options import DATA, read_options, setting_options
 from harness.errors import DataError, UserError
 from harness.planning.data import open_data
 from harness.printing import say
-from harness.ranker_models.cross_encoder import RECIPE, Checkpoint, document, loaded, located, query
+from harness.ranker_models.cross_encoder import (
+    RECIPE,
+    RankerCheckpoint,
+    document,
+    loaded,
+    located,
+    query,
+)
 from harness.records import Row
 from harness.runs.files import built_aside
 
@@ -53,7 +60,7 @@ def train(base_model: str, out: Path, **values: Any) -> int:
     (--benchmark multimodal-mind2web --split train), and measure on the test splits with
     vlm-eval rankers recall. Needs the extra rank.
     """
-    benchmark, base = step_benchmark(values["benchmark"]), Checkpoint.read(base_model)
+    benchmark, base = step_benchmark(values["benchmark"]), RankerCheckpoint.read(base_model)
     tests = benchmark.default_splits
     splits = values.pop("split") or tuple(s for s in benchmark.splits if s not in tests)
     if not splits:
@@ -115,7 +122,7 @@ def draw(rows: Iterable[Row], recipe: dict[str, Any]) -> tuple[list[Any], int, i
     return [pair for pairs in epochs for pair in pairs], steps, left_out
 
 
-def fit(base: Checkpoint, folder: Path, pairs: list[Any], recipe: dict[str, Any]) -> Any:
+def fit(base: RankerCheckpoint, folder: Path, pairs: list[Any], recipe: dict[str, Any]) -> Any:
     """Return the model in `folder`, fine-tuned, and its mean training loss."""
     from datasets import Dataset
     from sentence_transformers.cross_encoder import CrossEncoderTrainer as Trainer

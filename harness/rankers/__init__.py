@@ -6,15 +6,15 @@
 
 A ranker is registered by name in `RANKERS` (entry-point group `vlm_eval.rankers`): an instance of
 `Ranks`, or a class or factory that is called with the text after the colon in `NAME:TEXT` ("" if
-there is none) and returns one. `Ranks` gives an order. A `Scorer` gives each candidate a score, and
-`ByScore` makes it `Ranks`.
+there is none) and returns one. `Ranks` gives an order; those that derive from `ByScore` give each
+candidate a score.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -59,33 +59,20 @@ class Ranks(Protocol):
         ...
 
 
-class Scorer(Protocol):
-    """Scores candidates: the higher, the likelier to be acted on next."""
+class ByScore(ABC):
+    """`Ranks` by scores: the higher, the likelier an element is to be acted on next."""
 
     @property
+    @abstractmethod
     def name(self) -> str: ...
 
     @property
+    @abstractmethod
     def digest(self) -> str: ...
 
+    @abstractmethod
     def scores(self, row: Row, page: Page, ids: Sequence[str]) -> Sequence[float]:
         """Return a score for each of some elements of the step's page, in the order of `ids`."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class ByScore:
-    """`Ranks` that sort candidates by the scores of `scorer`."""
-
-    scorer: Scorer
-
-    @property
-    def name(self) -> str:
-        return self.scorer.name
-
-    @property
-    def digest(self) -> str:
-        return self.scorer.digest
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
         return list(self.scored(row, page))
@@ -98,7 +85,7 @@ class ByScore:
         -inf.
         """
         present, absent = candidates(row, page)
-        scores = [float(score) for score in self.scorer.scores(row, page, present)]
+        scores = [float(score) for score in self.scores(row, page, present)]
         if len(scores) != len(present):
             raise ValueError(f"{self.name} gave {len(scores)} scores for {len(present)} elements")
         # The sort is stable; NaN of a broken model is sorted last.
@@ -125,12 +112,12 @@ __all__ = ["PUBLISHED", "RANKERS", "Ranks", "check_covered", "open_ranks"]
 RANKERS: Registry[Ranks] = Registry("ranker", "vlm_eval.rankers", has=("of",))
 RANKERS.add(
     "lexical",
-    "harness.ranker_models.lexical:lexical",
+    "harness.ranker_models.lexical:Lexical",
     "words of the task found in and around the candidate (BM25), no model",
 )
 RANKERS.add(
     "cross-encoder",
-    "harness.ranker_models.cross_encoder:cross_encoder",
+    "harness.ranker_models.cross_encoder:CrossEncoderRanks",
     "a sentence-transformers checkpoint: cross-encoder:PATH, a folder or hub name (extra rank)",
 )
 RANKERS.add(

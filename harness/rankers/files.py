@@ -9,33 +9,31 @@ JSON has the shape of Mind2Web's score file,
 `{"scores": {STEP: {NODE: number}}, "ranks": {STEP: {NODE: number}}}`, where either part may be
 missing; or, for a single step, `{"sample_id": STEP,
 "ranks": {NODE: number}, "scores": ...}`, also as JSON lines. Rank 0 is best; ranks take precedence
-over scores. `ranker` may name the ranker ("mind2web" for the published ranks). The file is mapped
-into memory, and a step is decoded on look-up.
+over scores. `ranker` may name the ranker ("mind2web" for the published ranks). A step is decoded on
+look-up.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import mmap
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from adapters.decoding import decoder_of
-from adapters.input_files import BOM, open_file
+from adapters.input_files import open_file, utf8_bytes
 from harness.data_files import DataFile, fingerprint
 from harness.errors import DataError
 from harness.page import Page
 from harness.parquet import column_names, opened, require, small_columns
-from harness.parquet_writing import parquet_writer
+from harness.parquet_writing import write_rows
 from harness.rankers import Ranks, candidates
 from harness.records import Row
 
@@ -57,6 +55,7 @@ class _Whole(msgspec.Struct, gc=False):
 _WHOLE = decoder_of(_Whole)
 _STEPS = decoder_of(dict[str, msgspec.Raw])
 _NUMBERS = decoder_of(dict[str, float])
+_ODD = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _ABSENT, _NULL = msgspec.Raw(), msgspec.Raw(b"null")
 _EXAMPLE = '{"scores": {STEP: {NODE: number}}} or {"ranks": ...}'
 
@@ -69,10 +68,7 @@ class StoredRanks(ABC):
 
     path: Path
     ranker: str
-
-    @abstractmethod
-    def __contains__(self, step_id: object) -> bool:
-        """Return True if the file has the step."""
+    _places: Mapping[str, Any]
 
     @abstractmethod
     def values(self, step_id: str) -> Mapping[str, float]:
@@ -91,7 +87,7 @@ class StoredRanks(ABC):
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
         """Candidates without a number come last; ties go by document order."""
-        if row.unit_id not in self:
+        if row.unit_id not in self._places:
             raise DataError(f"{self.path} has no ranks for step {row.unit_id}")
         values = self.values(row.unit_id)
         present, absent = candidates(row, page)
@@ -104,7 +100,7 @@ class StoredRanks(ABC):
         return sorted(known, key=lambda node_id: values.get(node_id, math.inf))
 
     def missing(self, step_ids: Iterable[str]) -> Sequence[str]:
-        return [step_id for step_id in step_ids if step_id not in self]
+        return [step_id for step_id in step_ids if step_id not in self._places]
 
 
 def from_file(text: str) -> Ranks:
@@ -128,38 +124,34 @@ def from_file(text: str) -> Ranks:
 
 
 class JsonScores(StoredRanks):
-    """A JSON file of scores or ranks. Raises `DataError` if it is something else."""
+    """A JSON file of scores or ranks. Raises `DataError` if it is something else.
+
+    A place is a sign (1: ranks, -1: scores) and undecoded numbers, of which lower is then better.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.ranker = ""
-        self._parts: dict[str, tuple[int, msgspec.Raw]] = {}
-        """By step, a sign (1: ranks, -1: scores) and undecoded numbers; lower is then better."""
+        self._places: dict[str, tuple[int, msgspec.Raw]] = {}
         try:
-            if path.stat().st_size == 0:
-                raise DataError(f"{path} is empty; expected {_EXAMPLE}")
-            with path.open("rb") as file:
-                text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:
+            text = utf8_bytes(path)
+        except OSError as error:
             raise DataError(f"{path} cannot be read: {error}") from error
+        if not text:
+            raise DataError(f"{path} is empty; expected {_EXAMPLE}")
         try:
-            if text.read(len(BOM)) != BOM:
-                text.seek(0)
-            self._add(_WHOLE.decode(memoryview(text)[text.tell() :]), "")
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            self._add(_WHOLE.decode(text), "")
+        except _ODD as error:
             if not self._add_lines(text):
                 raise DataError(f"{path} is not JSON of scores ({_EXAMPLE}): {error}") from error
-        if not self._parts:
+        if not self._places:
             raise DataError(f"{path} has neither 'ranks' nor 'scores'; expected {_EXAMPLE}")
 
-    def __contains__(self, step_id: object) -> bool:
-        return step_id in self._parts
-
     def values(self, step_id: str) -> Mapping[str, float]:
-        sign, numbers = self._parts[step_id]
+        sign, numbers = self._places[step_id]
         try:
             decoded = _NUMBERS.decode(numbers)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except _ODD as error:
             raise DataError(f"{self.path}, step {step_id}: {error}") from error
         return decoded if sign > 0 else {node_id: -score for node_id, score in decoded.items()}
 
@@ -181,34 +173,29 @@ class JsonScores(StoredRanks):
                 continue
             parts = {single: part} if single else _STEPS.decode(part)
             for step_id, numbers in parts.items():
-                if step_id in self._parts and step_id not in steps_here:
+                if step_id in self._places and step_id not in steps_here:
                     raise DataError(f"{self.path}{where} has step {step_id} a second time")
                 steps_here.add(step_id)
-                self._parts.setdefault(step_id, (sign, numbers))
+                self._places.setdefault(step_id, (sign, numbers))
 
-    def _add_lines(self, text: mmap.mmap) -> bool:
-        """Read the file as JSON lines; return False if it is not."""
-        number = 0
-        while line := text.readline():
-            number += 1
+    def _add_lines(self, text: bytes) -> bool:
+        """Read the file as JSON lines; return False if the first is none."""
+        for number, line in enumerate(BytesIO(text), 1):
             if line.strip():
                 try:
                     self._add(_WHOLE.decode(line), f", line {number}")
-                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                except _ODD as error:
                     if number == 1:
                         return False
                     raise DataError(f"{self.path}, line {number}: {error}") from error
-        return number > 0
+        return True
 
 
 _METADATA = b"vlm_eval_ranks"
-_COLUMNS = ("step_id", "ids", "ranks", "scores")
 _STEPS_PER_GROUP = 64
-_VALUES_PER_CHECK = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class RankedStep(NamedTuple):
     """A row of the table: a step's candidates, best first, with their ranks, scores or both."""
 
     step_id: str
@@ -230,7 +217,7 @@ class RankTable(StoredRanks):
         self._group = lru_cache(maxsize=2)(self._read_group)
         with opened(path) as file:
             require(path, column_names(file), ("step_id", "ids"), "ranks (vlm-eval rankers rank)")
-            self._columns = [name for name in _COLUMNS if name in column_names(file)]
+            self._columns = [name for name in RankedStep._fields if name in column_names(file)]
             self.settings = _settings(file.schema_arrow.metadata)
             self.ranker = str(self.settings.get("ranker") or "")
             for group, offset, record in small_columns(file, ["step_id"]):
@@ -238,21 +225,18 @@ class RankTable(StoredRanks):
                     raise DataError(f"{path} has step {record['step_id']} twice")
                 self._places[record["step_id"]] = (group, offset)
 
-    def __contains__(self, step_id: object) -> bool:
-        return step_id in self._places
-
     def steps(self) -> Sequence[str]:
         """Return the steps in file order."""
         return tuple(self._places)
 
-    def entry(self, step_id: str) -> Entry:
+    def entry(self, step_id: str) -> RankedStep:
         """Read the row of a step. Raises `KeyError`, or `DataError` for a damaged row."""
         group, offset = self._places[step_id]
         record: dict[str, Any] = self._group(group).slice(offset, 1).to_pylist()[0]
         for name in ("ranks", "scores"):
             if record.get(name) is not None and len(record[name]) != len(record["ids"]):
                 raise DataError(f"{self.path}, step {step_id}: {name} and ids differ in length")
-        return Entry(step_id, record["ids"], record.get("ranks"), record.get("scores"))
+        return RankedStep(step_id, record["ids"], record.get("ranks"), record.get("scores"))
 
     def values(self, step_id: str) -> Mapping[str, float]:
         entry = self.entry(step_id)
@@ -265,44 +249,14 @@ class RankTable(StoredRanks):
             return file.read_row_group(group, columns=self._columns, use_threads=False)
 
 
-class TableWriter:
-    """Collects entries and writes them a row group at a time."""
-
-    def __init__(self, writer: Any, schema: pa.Schema, steps_per_group: int) -> None:
-        self._writer, self._schema, self._per_group = writer, schema, steps_per_group
-        self._pending: list[Entry] = []
-        self.count = 0
-
-    def add(self, entry: Entry) -> None:
-        """Add a step."""
-        self._pending.append(entry)
-        self.count += 1
-        if len(self._pending) == self._per_group:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the pending entries as a row group."""
-        import pyarrow as pa
-
-        if self._pending:
-            columns = {name: [getattr(e, name) for e in self._pending] for name in _COLUMNS}
-            self._writer.write_table(pa.table(columns, schema=self._schema), self._per_group)
-            self._pending.clear()
-
-
-@contextmanager
-def table_writer(
+def write_ranks(
     path: Path,
     settings: Mapping[str, object],
+    entries: Iterable[RankedStep],
     *,
     overwrite: bool = False,
-    steps_per_group: int = _STEPS_PER_GROUP,
-) -> Iterator[TableWriter]:
-    """Open a writer of ranks; `path` appears only once everything is written.
-
-    Raises:
-        DataError: `path` exists and `overwrite` is False, or it cannot be written.
-    """
+) -> int:
+    """Write ranks as they come, and return the number of steps. Raises as `write_rows`."""
     import pyarrow as pa
 
     schema = pa.schema(
@@ -314,12 +268,8 @@ def table_writer(
         ],
         metadata={_METADATA: json.dumps(dict(settings), ensure_ascii=False).encode()},
     )
-    with parquet_writer(
-        path, schema, overwrite=overwrite, values_per_check=_VALUES_PER_CHECK
-    ) as writer:
-        table = TableWriter(writer, schema, steps_per_group)
-        yield table
-        table.flush()
+    rows = (entry._asdict() for entry in entries)
+    return write_rows(path, rows, schema, rows_per_group=_STEPS_PER_GROUP, overwrite=overwrite)
 
 
 def _settings(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from harness.live.clean import clean
 from harness.live.nodes import Node
 from harness.live.snapshot import attributes_json, is_candidate
+from parsers.records import Box
 
 Op = Literal["CLICK", "TYPE", "SELECT", "HOVER", "ENTER"]
 
@@ -34,20 +35,20 @@ _SMALLEST = 19
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ActedElement:
     """The labelled node and the element that responds when it is clicked."""
 
     labelled: Node
     top: Node
 
 
-def target_of(labelled: Node) -> Target:
+def target_of(labelled: Node) -> ActedElement:
     """Find the nearest clickable ancestor of the labelled node, including the node itself."""
     top = next((node for node in labelled.ancestors() if node.clickable), labelled)
-    return Target(labelled, top)
+    return ActedElement(labelled, top)
 
 
-def positives(target: Target) -> list[Node]:
+def positives(target: ActedElement) -> list[Node]:
     """List the elements that count as the target, in document order."""
     if not is_candidate(target.top):
         return []
@@ -55,8 +56,18 @@ def positives(target: Target) -> list[Node]:
     return [
         node
         for node in target.top.elements()
-        if is_candidate(node) and (node in always or target.top.box.holds(node.box))
+        if is_candidate(node) and (node in always or _encloses(target.top.box, node.box))
     ]
+
+
+def _encloses(outer: Box, inner: Box, slack: float = 1.0) -> bool:
+    """Return True if `inner` lies inside `outer`, within `slack` pixels."""
+    return (
+        inner.x >= outer.x - slack
+        and inner.y >= outer.y - slack
+        and inner.right <= outer.right + slack
+        and inner.bottom <= outer.bottom + slack
+    )
 
 
 def negatives(root: Node, accepted: list[Node]) -> list[Node]:
@@ -65,7 +76,7 @@ def negatives(root: Node, accepted: list[Node]) -> list[Node]:
     return [node for node in root.elements() if is_candidate(node) and node.id not in taken]
 
 
-def candidate_json(node: Node, target: Target | None = None) -> str:
+def candidate_json(node: Node, target: ActedElement | None = None) -> str:
     """Write an entry of `neg_candidates`, or with the target one of `pos_candidates`."""
     flags = {}
     if target is not None:
@@ -81,7 +92,7 @@ _INPUT_ROLES = {"checkbox": "checkbox", "radio": "radio", "submit": "button", "b
 _NAMING = ("aria-label", "alt", "placeholder", "title")
 
 
-def representation(target: Target, op: str, value: str = "") -> str:
+def representation(target: ActedElement, op: str, value: str = "") -> str:
     """Write an action in Mind2Web's form: role or tag, two blanks, description, operation, value.
 
     The operation is the performed one: hovering and pressing Enter differ from a click.
@@ -102,7 +113,7 @@ def role(node: Node) -> str:
     return _ROLES.get(node.tag, node.tag)
 
 
-def description(target: Target) -> str:
+def description(target: ActedElement) -> str:
     """Return the name of the labelled node, or that of its target if it has none."""
     return name(target.labelled) or name(target.top)
 
@@ -136,14 +147,14 @@ def labels_of(node: Node) -> list[Node]:
     ]
 
 
-class Screenshot(TypedDict):
+class StoredImage(TypedDict):
     """A screenshot in the columns that `datasets` stores pictures in."""
 
     bytes: bytes | None
     path: str | None
 
 
-class Row(TypedDict):
+class StepRow(TypedDict):
     """A step, with one key per column."""
 
     action_uid: str
@@ -157,14 +168,14 @@ class Row(TypedDict):
     subdomain: str
     annotation_id: str
     confirmed_task: str
-    screenshot: Screenshot | None
+    screenshot: StoredImage | None
     action_reprs: list[str]
     target_action_index: str
     target_action_reprs: str
 
 
 @dataclass(frozen=True, slots=True)
-class Trajectory:
+class RecordedTask:
     """A task and its site; the fields are named like the columns."""
 
     annotation_id: str
@@ -175,7 +186,7 @@ class Trajectory:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PerformedStep:
     """An action, and the page before it.
 
     op: the operation as performed.
@@ -188,7 +199,7 @@ class Step:
     value: str
     root: Node
     raw_html: str
-    target: Target
+    target: ActedElement
     picture: bytes | None
 
     @property
@@ -202,18 +213,18 @@ def gold(op: Op) -> str:
     return op if op in ("TYPE", "SELECT") else "CLICK"
 
 
-def rows(trajectory: Trajectory, steps: Sequence[Step]) -> list[Row]:
+def rows(trajectory: RecordedTask, steps: Sequence[PerformedStep]) -> list[StepRow]:
     """Build the rows of a trajectory; each has the representations of all its steps."""
     words = [step.words for step in steps]
     return [_row(trajectory, step, index, words) for index, step in enumerate(steps)]
 
 
-def _row(trajectory: Trajectory, step: Step, index: int, words: list[str]) -> Row:
+def _row(trajectory: RecordedTask, step: PerformedStep, index: int, words: list[str]) -> StepRow:
     accepted = positives(step.target)
     others = negatives(step.root, accepted)
     operation = {"original_op": step.op, "value": step.value, "op": gold(step.op)}
     path = f"{trajectory.annotation_id}-{step.action_uid}.jpg"
-    return Row(
+    return StepRow(
         action_uid=step.action_uid,
         raw_html=step.raw_html,
         cleaned_html=clean(step.root),
@@ -225,7 +236,7 @@ def _row(trajectory: Trajectory, step: Step, index: int, words: list[str]) -> Ro
         subdomain=trajectory.subdomain,
         annotation_id=trajectory.annotation_id,
         confirmed_task=trajectory.confirmed_task,
-        screenshot=Screenshot(bytes=step.picture, path=path) if step.picture else None,
+        screenshot=StoredImage(bytes=step.picture, path=path) if step.picture else None,
         action_reprs=words,
         target_action_index=str(index),
         target_action_reprs=words[index],
@@ -241,7 +252,7 @@ def schema() -> pa.Schema:
     lists = ("pos_candidates", "neg_candidates", "action_reprs")
     fields: list[pa.Field] = []
     features: dict[str, object] = {}
-    for name in Row.__annotations__:
+    for name in StepRow.__annotations__:
         if name == "screenshot":
             fields.append(pa.field(name, pa.struct({"bytes": pa.binary(), "path": pa.string()})))
             features[name] = {"_type": "Image"}
@@ -257,7 +268,7 @@ def schema() -> pa.Schema:
 
 def write(
     path: Path,
-    content: Sequence[Row],
+    content: Sequence[StepRow],
     rows_per_group: int = _ROWS_PER_GROUP,
     level: int = _SMALLEST,
 ) -> None:
@@ -279,8 +290,8 @@ def write(
     )
 
 
-def read(path: Path, without: Sequence[str] = ()) -> list[Row]:
+def read(path: Path, without: Sequence[str] = ()) -> list[StepRow]:
     """Read a file, leaving out some columns."""
-    names = [name for name in Row.__annotations__ if name not in without]
-    rows: list[Row] = pq.read_table(path, columns=names).to_pylist()
+    names = [name for name in StepRow.__annotations__ if name not in without]
+    rows: list[StepRow] = pq.read_table(path, columns=names).to_pylist()
     return rows

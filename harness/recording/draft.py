@@ -23,11 +23,19 @@ import msgspec
 
 from adapters.decoding import decode_json
 from harness.errors import UserError
-from harness.live.nodes import Box, Node, find, tree_of
+from harness.live.nodes import Node, find, tree_of
 from harness.recording import columns
-from harness.recording.columns import Op, Step, Target, Trajectory, positives, target_of
+from harness.recording.columns import (
+    ActedElement,
+    Op,
+    PerformedStep,
+    RecordedTask,
+    positives,
+    target_of,
+)
 from harness.recording.masking import Secrets, masked_page
-from harness.recording.pages import Described, html_of
+from harness.recording.pages import PageDescription, html_of
+from parsers.records import Box
 
 UNFINISHED = "unfinished"
 _LARGEST = 256_000_000
@@ -62,28 +70,28 @@ class Taken:
     action_uid: str
     op: Op
     value: str
-    page: Described
+    page: PageDescription
     url: str = ""
     entry: int = -1
     notes: tuple[str, ...] = ()
 
     @property
-    def target(self) -> Target:
+    def target(self) -> ActedElement:
         """The element that was acted on; an invisible one if the page does not have it."""
         try:
             return target_of(find(tree_of(self.page.nodes), self.page.labelled))
         except KeyError:
             unseen = Node("", self.page.tag or "html", {}, {}, _NOWHERE, False, False)
-            return Target(unseen, unseen)
+            return ActedElement(unseen, unseen)
 
-    def step(self, picture: bytes | None) -> Step:
+    def step(self, picture: bytes | None) -> PerformedStep:
         """Convert to a step of a trajectory."""
         target = self.target
         *_, root = target.top.ancestors()
         if not target.top.id:
             root = tree_of(self.page.nodes)
         html = html_of(self.page.pieces)
-        return Step(self.action_uid, self.op, self.value, root, html, target, picture)
+        return PerformedStep(self.action_uid, self.op, self.value, root, html, target, picture)
 
 
 class Draft:
@@ -168,7 +176,7 @@ class Draft:
     def finish(self, sentence: str, secrets: Secrets) -> Path:
         """Write the trajectory, and remove the draft. Returns the parquet file."""
         begun = self.begun
-        trajectory = Trajectory(
+        trajectory = RecordedTask(
             begun.annotation_id,
             secrets.masked(sentence),
             begun.website,

@@ -19,7 +19,7 @@ from itertools import accumulate
 from typing import Any
 from urllib.parse import quote
 
-from harness.recording.pages import Box, Described, Drawn, Piece
+from harness.recording.pages import Box, PageDescription, Painted, Piece
 
 MASK = "SECRET"
 """Replacement of a secret: a word that the task's sentence and a model's answer can use."""
@@ -121,7 +121,7 @@ class Secrets:
                 found[at] = found[at][:left] + put + found[at][right:]
         return found
 
-    def drawn_over(self, drawn: Sequence[Drawn]) -> set[int]:
+    def drawn_over(self, drawn: Sequence[Painted]) -> set[int]:
         """Find the lines and controls that show secrets, by their positions.
 
         Lines are searched in the order of the document, and in that of their rows.
@@ -140,7 +140,7 @@ class Secrets:
         return found
 
 
-def _by_rows(drawn: Sequence[Drawn]) -> list[int]:
+def _by_rows(drawn: Sequence[Painted]) -> list[int]:
     """Order texts in the order of reading: by rows from the top, in each from the left.
 
     Returns:
@@ -178,11 +178,11 @@ def _apart(spans: Iterable[Span]) -> list[Span]:
 class Masked:
     """A page without secrets, and the boxes of its picture that showed them."""
 
-    page: Described
+    page: PageDescription
     boxes: tuple[Box, ...]
 
 
-def masked_page(page: Described, secrets: Secrets) -> Masked:
+def masked_page(page: PageDescription, secrets: Secrets) -> Masked:
     """Hide secrets, and the content of hidden elements."""
     inside = _inside(page.nodes, page.hidden)
     places = [at for at, node in enumerate(page.nodes) if "text" in node]

@@ -74,7 +74,7 @@ Box = tuple[float, float, float, float]
 """Left, top, width, height."""
 
 
-class Drawn(NamedTuple):
+class Painted(NamedTuple):
     """A painted line of text, or a painted control.
 
     text: the text of the line; of a control, the texts that it may show.
@@ -90,7 +90,7 @@ class Drawn(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class PageDescription:
     """A page before an action, its frames included.
 
     nodes: the input of `tree_of`, with boxes in pixels of the page.
@@ -107,11 +107,11 @@ class Described:
     tag: str = ""
     hidden: frozenset[str] = field(default_factory=frozenset)
     cut: bool = False
-    drawn: tuple[Drawn, ...] = ()
+    drawn: tuple[Painted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FramePage:
     """The page of one frame.
 
     look: the description by its document (`look` in `listen.js`).
@@ -124,7 +124,7 @@ class Part:
     place: Place = field(default_factory=Place)
 
 
-def joined(parts: Sequence[Part]) -> Described:
+def joined(parts: Sequence[FramePage]) -> PageDescription:
     """Put the pages of frames under their elements.
 
     Ids must continue from one part to the next, and an outer part must precede its inner parts.
@@ -145,7 +145,7 @@ def joined(parts: Sequence[Part]) -> Described:
             nodes.append(seen)
         inner[part.host] = part.look["pieces"]
     looks = [part.look for part in parts]
-    return Described(
+    return PageDescription(
         tuple(nodes),
         tuple(_with_frames(inner[""], inner)),
         labelled=next((look["labelled"] for look in looks if look["labelled"]), ""),

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequen
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness.recording.pages import Box, Drawn, Place, mended
+from harness.recording.pages import Box, Painted, Place, mended
 
 if TYPE_CHECKING:
     from harness.recording.tab import Tab
@@ -31,7 +31,7 @@ _FIELDS = frozenset({"input", "textarea", "select"})
 _CONTROLS = _FIELDS | {"option", "optgroup", "img", "image", "object", "embed", "video"}
 
 
-class Picture(NamedTuple):
+class PageImage(NamedTuple):
     """A screenshot of a whole page as JPEG.
 
     drawn: lines and controls that were painted before it was taken.
@@ -40,8 +40,8 @@ class Picture(NamedTuple):
     """
 
     data: bytes
-    drawn: tuple[Drawn, ...]
-    later: tuple[Drawn, ...]
+    drawn: tuple[Painted, ...]
+    later: tuple[Painted, ...]
     cut_at: int | None = None
 
 
@@ -49,7 +49,9 @@ class TooManyNodes(ValueError):
     """A page has more nodes than `MOST_NODES`."""
 
 
-async def take_picture(tab: Tab, frame: str, target: int, point: Sequence[float] | None) -> Picture:
+async def take_picture(
+    tab: Tab, frame: str, target: int, point: Sequence[float] | None
+) -> PageImage:
     """Take a screenshot of the whole page, and list what is painted on it.
 
     Menus that are open under the pointer (`point` in a frame) stay open.
@@ -75,7 +77,7 @@ async def take_picture(tab: Tab, frame: str, target: int, point: Sequence[float]
         after = await _drawn_on(tab)
         await tab.call(main, "restored", view)
     cut_at = TALLEST if size["height"] > TALLEST else None
-    return Picture(base64.b64decode(taken["data"]), before, after, cut_at)
+    return PageImage(base64.b64decode(taken["data"]), before, after, cut_at)
 
 
 @asynccontextmanager
@@ -101,7 +103,7 @@ async def _hovered(
         await tab.send("DOM.disable")
 
 
-async def _drawn_on(tab: Tab) -> tuple[Drawn, ...]:
+async def _drawn_on(tab: Tab) -> tuple[Painted, ...]:
     """List what is painted on a page now, its frames included."""
     from playwright.async_api import Error
 
@@ -122,7 +124,7 @@ async def _drawn_on(tab: Tab) -> tuple[Drawn, ...]:
 
 def drawn_in(
     snapshot: Mapping[str, Any], places: Mapping[str, Place], marked: Collection[int]
-) -> list[Drawn]:
+) -> list[Painted]:
     """List what is painted on a page.
 
     Args:
@@ -135,7 +137,7 @@ def drawn_in(
     """
     if sum(len(one["nodes"]["parentIndex"]) for one in snapshot["documents"]) > MOST_NODES:
         raise TooManyNodes
-    found: list[Drawn] = []
+    found: list[Painted] = []
     for document in snapshot["documents"]:
         place = places.get(snapshot["strings"][document["frameId"]])
         if place is None:
@@ -169,7 +171,7 @@ class _Document:
         self._shown: dict[int, list[str]] = defaultdict(list)
         self._walk(nodes, marked)
 
-    def drawn(self) -> Iterator[Drawn]:
+    def drawn(self) -> Iterator[Painted]:
         """List the lines and controls of the document."""
         layout = self._document["layout"]
         lines = self._lines()
@@ -178,14 +180,14 @@ class _Document:
             if layout["text"][at] >= 0:
                 for text, where in lines.get(at, [(self._strings[layout["text"][at]], _box(box))]):
                     if text.strip() and min(where[2:]) > 0:
-                        yield Drawn(text, where, hidden=hidden)
+                        yield Painted(text, where, hidden=hidden)
             elif self._names[node] in _CONTROLS:
                 if not (hidden and self._names[node] == "input" and not self._values.get(node)):
                     field = self._names[node] in _FIELDS
                     text = "\n".join(self._texts(node))
-                    yield Drawn(text, _inner(box) if field else _box(box), True, hidden)
+                    yield Painted(text, _inner(box) if field else _box(box), True, hidden)
             elif hidden:
-                yield Drawn("", _box(box), True, hidden)
+                yield Painted("", _box(box), True, hidden)
 
     def _walk(self, nodes: Mapping[str, Any], marked: Collection[int]) -> None:
         """Find the nodes inside hidden elements, and the texts of the options that lists show."""

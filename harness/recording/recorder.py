@@ -196,25 +196,20 @@ class Recorder:
             return
         if not self._is_in_open(gesture):
             await self.settle()
+            taken, picture = await self._taking.before(gesture, "CLICK")
             if gesture.about["kind"]:
-                taken, picture = await self._taking.before(gesture, "CLICK")
                 self._filling = Filling(gesture, taken, picture, pressed=True)
                 await gesture.tab.call(gesture.frame, "open", gesture.number, False)
-                await self._press_again(gesture)
-                return
-            taken, picture = await self._taking.before(gesture, "CLICK")
-            path = await self._path(gesture)
-            if path:
+            elif await self._path(gesture):
                 self.note("dragging with the mouse")
+            else:
+                self._write(taken, picture)
                 await self._press_again(gesture)
+                await gesture.tab.drained()
+                if (gesture.tab, gesture.frame, gesture.number) in self._moved:
+                    self.draft.undo()
+                    self.say("     (dropped: the page put something else there; press again)")
                 return
-            self._write(taken, picture)
-            await self._press_again(gesture)
-            await gesture.tab.drained()
-            if (gesture.tab, gesture.frame, gesture.number) in self._moved:
-                self.draft.undo()
-                self.say("     (dropped: the page put something else there; press again)")
-            return
         await self._press_again(gesture)
 
     async def _press_again(self, gesture: Gesture) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UserError
-from harness.live.chromium import found, launch_arguments, scratch_of_playwright
+from harness.live.chromium import found, launch_arguments
 from harness.printing import say
 from harness.recording.draft import Draft
 from harness.recording.recorder import Recorder
@@ -59,8 +59,6 @@ def record_task(
     Raises:
         UserError: playwright, Chromium or the page is missing, or a script cannot continue.
     """
-    if script is None:
-        check_display()
     executable = found(browser, purpose="recording", extra="record")
     if threading.current_thread() is threading.main_thread():
         # Shells let commands in the background ignore Ctrl-C, and only a kill would end them.
@@ -164,9 +162,8 @@ async def _browser(executable: Path, *, visible: bool) -> AsyncIterator[BrowserC
         flags += ["--headless"]
     # Chromium does not start its sandbox for root.
     rooted = hasattr(os, "geteuid") and os.geteuid() == 0
-    with scratch_of_playwright() as folder:
+    with launch_arguments(executable, flags) as arguments:
         async with async_playwright() as playwright:
-            arguments = launch_arguments(folder, executable, flags)
             try:
                 browser = await playwright.chromium.launch(
                     **arguments, headless=not visible, chromium_sandbox=not rooted

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.live.snapshot import LIMITS, shielding
-from harness.recording.pages import Described, Part, Place, joined, mended, snapshot
+from harness.recording.pages import FramePage, PageDescription, Place, joined, mended, snapshot
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page
@@ -74,7 +74,7 @@ class Tab:
             *(self.call(one, "scrolled") for one in frames), return_exceptions=True
         )
 
-    async def look(self, frame: str, target: int) -> tuple[Described, list[str]]:
+    async def look(self, frame: str, target: int) -> tuple[PageDescription, list[str]]:
         """Describe the page with the gesture's target in a frame.
 
         Returns:
@@ -82,7 +82,7 @@ class Tab:
         """
         from playwright.async_api import Error
 
-        parts: list[Part] = []
+        parts: list[FramePage] = []
         places: dict[str, tuple[str, Place]] = {}
         missed = 0
         for one, parent in list((await self.frames()).items())[:_MOST_FRAMES]:
@@ -111,7 +111,7 @@ class Tab:
                 places[one] = "", Place(*scrolled)
             else:
                 places[one] = host, place
-            parts.append(Part(seen, host, place))
+            parts.append(FramePage(seen, host, place))
         notes = [f"{missed} of the page's frames could not be read"] if missed else []
         return joined(parts), notes
 

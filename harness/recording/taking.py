@@ -9,13 +9,14 @@ from uuid import uuid4
 from harness.recording.columns import Op
 from harness.recording.draft import Taken
 from harness.recording.masking import Secrets
-from harness.recording.picture import TALLEST, Picture, TooManyNodes, take_picture
+from harness.recording.picture import TALLEST, PageImage, TooManyNodes, take_picture
 from harness.recording.tab import Message, Tab
 
 SHORTEST_COOKIE = 16
 """Cookies with values of at least this length, in characters, are hidden in pages."""
 _PICTURES = 3
 _NO_PLACE = "the element shows a drawing or video; the place in it is not recorded"
+_BY_ADDRESS = ("typed", "address_bar", "generated", "keyword")
 _DRAWN = ("canvas", "video", "object", "embed", "iframe", "frame", "map")
 
 
@@ -106,7 +107,7 @@ class Taking:
         step = Taken(str(uuid4()), op, "", page, url, entry, tuple(notes))
         return step, picture.data if picture else None
 
-    async def _picture(self, gesture: Gesture, notes: list[str]) -> Picture | None:
+    async def _picture(self, gesture: Gesture, notes: list[str]) -> PageImage | None:
         """Take a picture that showed secrets in the same places before and after.
 
         Returns None, and adds a note, if the page cannot be searched or keeps changing.
@@ -129,21 +130,16 @@ class Taking:
 
     async def _arrived(self, tab: Tab) -> list[str]:
         """Note the way to the page if no step explains it."""
-        before = self.entry
         history = await tab.send("Page.getNavigationHistory")
-        at = history["currentIndex"]
-        entry = history["entries"][at]
-        self.entry = tab, entry["id"]
-        if before is None:
+        at, known = history["currentIndex"], [one["id"] for one in history["entries"]]
+        before, self.entry = self.entry, (tab, known[at])
+        if before is None or before == self.entry:
             return []
         if before[0] is not tab:
             return ["in another tab than the step before"]
-        known = [one["id"] for one in history["entries"]]
-        if before[1] == entry["id"]:
-            return []
-        if before[1] in known and known.index(before[1]) > at:
+        if before[1] in known[at:]:
             return ["reached by going back"]
-        if entry.get("transitionType") in ("typed", "address_bar", "generated", "keyword"):
+        if history["entries"][at].get("transitionType") in _BY_ADDRESS:
             return ["reached by its address"]
         return []
 

@@ -28,7 +28,7 @@ from harness.runs.files import (
     write_error,
 )
 from harness.runs.finding import settings_of
-from harness.runs.manifest import MANIFEST, Redone, Session, Setup, read_manifest, write_manifest
+from harness.runs.manifest import MANIFEST, Redone, Setup, Start, read_manifest, write_manifest
 from harness.runs.on_record import StepKey
 from harness.runs.records import CallRecord, Unit
 from harness.session.reply_limit import higher, written
@@ -65,7 +65,7 @@ def take_over(
             manifest = replace(
                 read_manifest(old),
                 name=new.name,
-                created=Session.now({}).started,
+                created=Start.now({}).started,
                 **{field.name: getattr(setup, field.name) for field in fields(Setup)},
                 redone=replace(redone, cost=cost),
                 unrecorded=0.0,

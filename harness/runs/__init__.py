@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         NO_ANSWERS,
         Manifest,
         Redone,
-        Session,
         Setup,
+        Start,
         check_same,
         difference,
     )
@@ -90,9 +90,9 @@ __all__ = [
     "RunDirectory",
     "RunError",
     "RunInUse",
-    "Session",
     "Setup",
     "Spent",
+    "Start",
     "StepData",
     "StepDetail",
     "StepKey",
@@ -125,7 +125,7 @@ _NAMES = {
     "harness.runs.directory": "SERVER_LOG SUMMARY RunDirectory manifest_before settled_before",
     "harness.runs.files": "BLOBS STEPS Blobs digest_of",
     "harness.runs.lock": "is_in_use",
-    "harness.runs.manifest": "MANIFEST NO_ANSWERS Manifest Redone Session Setup check_same "
+    "harness.runs.manifest": "MANIFEST NO_ANSWERS Manifest Redone Start Setup check_same "
     "difference",
     "harness.runs.on_record": "StepKey by_role by_tier read_cost read_settled reused_replies "
     "roles_of spent_on tiers_of together",

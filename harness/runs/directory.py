@@ -24,8 +24,8 @@ from harness.runs.manifest import (
     MANIFEST,
     Manifest,
     Redone,
-    Session,
     Setup,
+    Start,
     check_same,
     is_same,
     read_manifest,
@@ -260,7 +260,7 @@ def _remove_folders(created: Sequence[Path]) -> None:
 
 
 def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Manifest:
-    now = Session.now(settings or {})
+    now = Start.now(settings or {})
     manifest = _manifest_at(path)
     if manifest is not None and begins_anew(path, manifest, setup):
         manifest = set_lines_aside(path, manifest)

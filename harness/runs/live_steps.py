@@ -82,7 +82,7 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class PerformedAction:
     """An action after it was carried out.
 
     told: the action in words, with what the element is called on its page.
@@ -94,7 +94,7 @@ class Done:
     box: Box | None = None
 
     @classmethod
-    def of(cls, plain: object) -> Done | None:
+    def of(cls, plain: object) -> PerformedAction | None:
         """Read an action on record; None for anything else, such as the beginning of an episode."""
         if not isinstance(plain, dict) or not isinstance(plain.get("name"), str):
             return None
@@ -137,7 +137,7 @@ class LiveStep:
     asks: tuple[CallRecord, ...] = ()
     act: CallRecord | None = None
     after: Sight | None = None
-    done: Done | None = None
+    done: PerformedAction | None = None
 
     @property
     def said(self) -> str:
@@ -164,7 +164,10 @@ def steps_taken(calls: Iterable[CallRecord]) -> list[LiveStep]:
             number = begun
             asks.append(call)
             continue
-        after, done = Sight.of(call.act.observation, call.act.blobs), Done.of(call.act.action)
+        after, done = (
+            Sight.of(call.act.observation, call.act.blobs),
+            PerformedAction.of(call.act.action),
+        )
         if done is not None or asks:
             steps.append(LiveStep(seen, tuple(asks), call, after, done))
         seen, asks, acted = after, [], True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -59,7 +60,7 @@ class Setup:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class Start:
     """One start of a run.
 
     started: when, in ISO 8601, UTC.
@@ -76,7 +77,7 @@ class Session:
     measured: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def now(cls, settings: Mapping[str, Any]) -> Session:
+    def now(cls, settings: Mapping[str, Any]) -> Start:
         """Return a session that starts now, in this process."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(started, os.getpid(), dict(settings), environment())
@@ -136,7 +137,7 @@ class Manifest(Setup):
     unrecorded: float = 0.0
     reading: int
     redone: Redone | None = None
-    sessions: tuple[Session, ...] = ()
+    sessions: tuple[Start, ...] = ()
 
     @property
     def paid_before(self) -> str | None:
@@ -167,6 +168,14 @@ class Manifest(Setup):
     def model_name(self) -> str:
         """The name of the model or policy; "unknown" if the run does not record one."""
         return str(self.model.get("name") or self.config.get("model") or "unknown")
+
+    @property
+    def planned(self) -> int:
+        """The number of units that the complete run has, repeats included; 0 where the record,
+        which may be someone else's, does not say."""
+        factors = [self.dataset.get("rows", 0)]
+        factors += [self.config.get(name, 1) for name in ("repeats", "shuffles")]
+        return math.prod(factors) if all(isinstance(one, int) for one in factors) else 0
 
     @property
     def answered_by(self) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -49,7 +48,7 @@ DETAILS = {
 """Types of the details of the kinds that ship: their results can be read without a benchmark."""
 
 SUMMARY_OF = "harness.session.rescoring:summary_of"
-RESULT_GRID = "harness.session.rescoring:result_grid_of"
+RESULT_GRID = "harness.session.rescoring:grid_of"
 STEPS_FRAME = "reports.frames.steps:steps_frame"
 """Makers of a summary, a table and a frame of a run. By name: reports are made from runs, and a
 caller without frames needs neither reports nor pandas."""
@@ -159,13 +158,9 @@ class Run:
         if self.complete:
             return ""
         records = self.records() if records is None else records
-        config = self.manifest.config
-        factors = [self.manifest.dataset.get("rows", 0)]
-        factors += [config.get(name, 1) for name in ("repeats", "shuffles")]
-        # A manifest of someone else's may hold anything.
-        rows = math.prod(factors) if all(isinstance(one, int) for one in factors) else 0
         done = sum(record.settled or record.invalid is not None for record in records)
-        total = f" of {max(len(records), rows):,}" if not config.get("shard") else ""
+        most = max(len(records), self.manifest.planned)
+        total = f" of {most:,}" if not self.manifest.config.get("shard") else ""
         return f"INCOMPLETE: {done:,}{total} {self.manifest.declaration.units}"
 
     @cached_property

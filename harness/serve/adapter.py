@@ -16,12 +16,12 @@ from adapters import (
     Adapter,
     AdapterInfo,
     AdapterSpec,
-    Listing,
+    AskingSession,
+    ModelLister,
     Participant,
     PictureSource,
     Reply,
     Request,
-    Session,
     options_of,
 )
 from harness.errors import UserError
@@ -82,7 +82,7 @@ class ServedAdapter(Participant):
     def info(self) -> AdapterInfo:
         return self._info
 
-    async def open(self, session: Session) -> None:
+    async def open(self, session: AskingSession) -> None:
         """Start the server, whose output goes to the run's folder; it runs until `close`.
 
         The session is stopped if the server ends for good. Raises `UserError` if it does not start.
@@ -118,7 +118,7 @@ class ServedAdapter(Participant):
     async def listed(self) -> Mapping[str, str]:
         """Return what the server's list of models says of this one."""
         await self._server.ready()
-        return await self._adapter.listed() if isinstance(self._adapter, Listing) else {}
+        return await self._adapter.listed() if isinstance(self._adapter, ModelLister) else {}
 
     def measured(self) -> Mapping[str, object]:
         """Return the server's command, version, models and starts."""

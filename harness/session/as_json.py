@@ -12,7 +12,7 @@ from harness.runs.scores import scores_of
 from parsers import Declaration
 
 if TYPE_CHECKING:
-    from harness.planning.estimate import Estimate
+    from harness.planning.estimate import CostEstimate
     from harness.planning.plan import Plan
 
 
@@ -60,7 +60,7 @@ def scores_json(about: Mapping[str, Any], summary: Mapping[str, Any], declared: 
     )
 
 
-def estimate_json(plan: Plan, estimate: Estimate, *, full: bool) -> str:
+def estimate_json(plan: Plan, estimate: CostEstimate, *, full: bool) -> str:
     """Write an estimate: calls, tokens and US dollars of three lengths of replies.
 
     With `full` it has the parts of each role and of the prompts, too.

@@ -8,16 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.benchmarks.scoring import Records, on_record
+from harness.benchmarks import Benchmark
+from harness.benchmarks.scoring import Records
 from harness.pictures import show_answers
 from harness.planning.model import limits_of
-from harness.runs import Manifest, Unit, open_run
+from harness.runs import Manifest, Run, Unit
 from harness.runs.answerers import changes
 from harness.runs.on_record import reused_replies
 from harness.session.reply_limit import higher, unusable_replies
 from harness.session.summary import agreement_line
 from harness.settings import Settings
-from harness.tables import Cell, Column, Grid, Row, Section, counted, percent, render
+from harness.tables import Cell, Grid, Heading, Row, Section, counted, percent, render
 from harness.tables.grid import FEW_MARK
 from harness.tables.repeats import repeats_text
 from harness.tables.results import cell_of
@@ -42,27 +43,27 @@ def print_result(console: Console, grid: Grid) -> None:
 
 def empty_grid(declared: Declaration) -> Grid:
     """The result of a run without units."""
-    return Grid("", (Column("", "left"),), (), footnotes=(f"no {declared.units}",))
+    return Grid("", (Heading("", "left"),), (), footnotes=(f"no {declared.units}",))
 
 
 def brief_grid(
     records: Records,
     settings: Settings,
+    source: Benchmark,
     total: Results,
-    manifest: Manifest,
-    directory: Path,
+    run: Run,
 ) -> Grid:
     """The scores of a run over all of its splits, a measure a row, and what was not scored.
 
     The numbers are those of `result_grid`, which has more of them: every split, average and bound.
     """
-    declared = manifest.declaration
+    declared, manifest, directory = source.declared, run.manifest, run.path
     if not records:
         return empty_grid(declared)
     shown = _first(declared)
     found = {one: total.row(one.name) for one in shown}
     chance = any(row is not None and row.chance is not None for row in found.values())
-    over, explained = repeats_text(total), on_record(settings, declared).explained
+    over, explained = repeats_text(total), source.explained
     rows = tuple(
         Row(
             (
@@ -79,12 +80,12 @@ def brief_grid(
         for one, row in found.items()
     )
     splits = ", ".join(sorted({record.scored().group(SPLIT) for record in records}))
-    columns = [Column("", "left"), Column("score [95 % interval]"), Column("meaning", "left")]
+    columns = [Heading("", "left"), Heading("score [95 % interval]"), Heading("meaning", "left")]
     title = f"{manifest.model['name']} on {settings.benchmark} ({splits}): {_scored(total)}"
     if chance:
-        columns.insert(2, Column("chance"))
+        columns.insert(2, Heading("chance"))
     return Grid(
-        title="; ".join(filter(None, [open_run(directory).incomplete(records), title])),
+        title="; ".join(filter(None, [run.incomplete(records), title])),
         columns=tuple(columns),
         sections=(Section(rows),),
         footnotes=(
@@ -93,7 +94,7 @@ def brief_grid(
             *([f"over repeats: {over}"] if over else []),
             *agreement_line(records, settings),
             *([f"{manifest.pictures}: {ORACLE_NOTE}"] if show_answers(manifest.pictures) else []),
-            *warnings_of(records, settings, declared, manifest, directory),
+            *warnings_of(records, settings, source, manifest, directory),
             *reused_replies(directory),
             *([manifest.dates] if manifest.dates else []),
             f"more: --details, or vlm-eval report {shlex.quote(str(directory))}",
@@ -179,7 +180,7 @@ def unsettled(records: Records, totals: Counts) -> str:
 def warnings_of(
     records: Records,
     settings: Settings,
-    declared: Declaration,
+    source: Benchmark,
     manifest: Manifest | None,
     directory: Path | None,
 ) -> Iterator[str]:
@@ -190,12 +191,12 @@ def warnings_of(
     """
     if manifest is not None and manifest.of_policy:
         return
-    limits, units = limits_of(settings), declared.units
+    limits, units = limits_of(settings), source.declared.units
     if manifest is not None and (bad := unusable_replies(records, limits, units, directory)):
         yield f"warning: {bad}"
     for change in changes(manifest.answerers) if manifest is not None else ():
         yield f"warning: {change}"
-    if mistake := on_record(settings, declared).mistake(records, settings):
+    if mistake := source.mistake(records, settings):
         yield f"warning: {mistake}"
 
 

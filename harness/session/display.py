@@ -53,11 +53,11 @@ class Display(Observers):
         """Print what adapters log: that a model is being loaded, which may take minutes."""
         display = self
 
-        class Lines(logging.Handler):
+        class _Lines(logging.Handler):
             def emit(self, record: logging.LogRecord) -> None:
                 display.say(record.getMessage())
 
-        logger, handler = logging.getLogger("adapters"), Lines(logging.INFO)
+        logger, handler = logging.getLogger("adapters"), _Lines(logging.INFO)
         level = logger.level
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.benchmarks import benchmark, benchmark_of, note_of
+from harness.benchmarks import benchmark_of
+from harness.benchmarks.options import refuse_given
 from harness.benchmarks.prediction_file import read_predictions
 from harness.benchmarks.scoring import scored, scorer_of
 from harness.errors import UserError
@@ -27,8 +29,8 @@ from harness.session.summary import plain, plain_results, results_of
 from harness.settings import Settings, declared_by
 from harness.tables import (
     TEST_DATA_NOTE,
-    Column,
     Grid,
+    Heading,
     Row,
     Section,
     clean,
@@ -52,7 +54,7 @@ def score_predictions(
 
     source = benchmark_of(settings)
     asking = [n for n, one in declared_by(source.Options).items() if one.group == "Question"]
-    source.refuse(asking, "on predictions: leave it out")
+    refuse_given(source.given, asking, "on predictions: leave it out")
     kind = source.predictions(settings)
     settings = kind.settings
     said = read_predictions(path, kind)
@@ -63,7 +65,8 @@ def score_predictions(
             near = difflib.get_close_matches(unit_id, known, n=1, cutoff=0.9)
             hint = f"did you mean {near[0]}?" if near else "is it in another split?"
             raise UserError(f"{path}: no {kind.unit} {unit_id} among those selected; {hint}")
-    declared = selected.part.declared or benchmark(settings.benchmark).declared
+    declared = selected.part.declared or source.declared
+    source = replace(source, declared=declared)
     score = scorer_of(source, settings, declared)
     records = [
         scored(record, score)
@@ -71,16 +74,15 @@ def score_predictions(
         else record
         for record in kind.records(said, selected.part)
     ]
+    found = results_of(records, settings, source, selected.task_rows)
     if as_json:
-        found = results_of(records, settings, declared, selected.task_rows)
-        summary = {"note": note_of(settings.benchmark), **plain_results(found)}
+        summary = {"note": source.note, **plain_results(found)}
         splits = sorted({record.split for record in records})
         about = {"predictions": str(path), "benchmark": settings.benchmark, "splits": splits}
         full = json.dumps({**about, **summary, **kind.counts()}, indent=2)
         say(full if as_json == "full" else scores_json(about, summary, declared))
         return 0
-    found = results_of(records, settings, declared, selected.task_rows)
-    print_result(console, result_grid(records, settings, declared, found, selected.task_rows))
+    print_result(console, result_grid(records, settings, source, found, selected.task_rows))
     count = f"{len(said)} predictions for {counted(len(records), declared.unit, declared.units)}"
     if any(record.unit_id not in said and record.invalid is None for record in records):
         units = declared.units
@@ -178,7 +180,7 @@ def _grid(parts: dict[str, SeeClickScores], unsettled: int) -> Grid:
     left_out = [f"{unsettled} steps have no reply yet and are left out."] if unsettled else []
     return Grid(
         title="",
-        columns=(Column("", "left"), *map(Column, (*heads, "2-decimal ceiling"))),
+        columns=(Heading("", "left"), *map(Heading, (*heads, "2-decimal ceiling"))),
         sections=(Section(tuple(rows)),),
         footnotes=(
             f"Per cent. Skipped as in SeeClick: {', '.join(map(_skips, parts.items()))}.",

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from adapters import Usage
-from harness.benchmarks.scoring import Records, on_record
+from harness.benchmarks import Benchmark
+from harness.benchmarks.scoring import Records
 from harness.pictures import show_answers
 from harness.runs import Manifest, by_role, by_tier, open_run
 from harness.runs.on_record import reused_replies
@@ -18,9 +18,15 @@ from harness.session.brief import (
     values_row,
     warnings_of,
 )
-from harness.session.summary import Found, agreement_line, prompt_tokens_of, trials_of
+from harness.session.summary import (
+    Found,
+    agreement_line,
+    prompt_tokens_of,
+    tokens_and_cost,
+    trials_of,
+)
 from harness.settings import Settings
-from harness.tables import Column, Grid, Row, Section, counted, few_notes, percent
+from harness.tables import Grid, Heading, Row, Section, counted, few_notes, percent
 from harness.tables.repeats import repeat_notes, repeat_rows
 from harness.tables.results import (
     POOLED,
@@ -28,7 +34,6 @@ from harness.tables.results import (
     coverage_notes,
     finer_clusters,
     has_few,
-    heads,
     invalid_label,
     open_notes,
     quartiles_notes,
@@ -47,7 +52,7 @@ Notes = Callable[[Mapping[str, int]], Sequence[str]]
 def result_grid(
     records: Records,
     settings: Settings,
-    declared: Declaration,
+    source: Benchmark,
     found: Found,
     task_rows: Mapping[str, int],
     *,
@@ -61,6 +66,7 @@ def result_grid(
     the run's, None if no model was asked. `notes` are the protocol's. `directory` is that of the
     run, None without one.
     """
+    declared = source.declared
     if not records:
         return empty_grid(declared)
     total = found["", ""]
@@ -77,17 +83,17 @@ def result_grid(
     pictures, unrecorded = (manifest.pictures, manifest.unrecorded) if manifest else ("", 0.0)
     return Grid(
         title=open_run(directory).incomplete(records) if directory else "",
-        columns=(Column("", "left"), *map(Column, heads(declared))),
+        columns=(Heading("", "left"), *(Heading(one.head) for one in declared.shown)),
         sections=tuple(
             Section(tuple(_rows(part, finer[name])), name) for name, part in shown.items()
         ),
         footnotes=(
-            *_footnotes(list(shown.values()), settings, declared),
+            *_footnotes(list(shown.values()), source),
             *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
-            *counts(records, total, settings, declared, task_rows, notes, unrecorded),
+            *counts(records, total, settings, source, task_rows, notes, unrecorded),
             *agreement_line(records, settings),
             *(reused_replies(directory) if directory else ()),
-            *warnings_of(records, settings, declared, manifest, directory),
+            *warnings_of(records, settings, source, manifest, directory),
         ),
     )
 
@@ -149,14 +155,13 @@ def _averages(declared: Declaration) -> list[Average]:
     return list(dict.fromkeys(average for measure in measures for average in measure.averages))
 
 
-def _footnotes(
-    shown: Sequence[Results], settings: Settings, declared: Declaration
-) -> Iterator[str]:
+def _footnotes(shown: Sequence[Results], source: Benchmark) -> Iterator[str]:
     """Explain the signs in the table and its definitions."""
+    declared = source.declared
     first, *_ = _averages(declared)
     yield rates_note(first, declared, shown)
     known = any(row.ceiling is not None for part in shown for row in part.rows)
-    yield from on_record(settings, declared).footnotes(known=known)
+    yield from source.footnotes(known=known)
     left_open = {name for part in shown for name in part.left_open}
     yield from open_notes(left_open, declared)
     yield from coverage_notes(shown, declared)
@@ -172,13 +177,13 @@ def counts(
     records: Records,
     total: Results,
     settings: Settings,
-    declared: Declaration,
+    source: Benchmark,
     task_rows: Mapping[str, int],
     notes: Notes | None,
     unrecorded: float,
 ) -> list[str]:
     """Validity, failures settled and unsettled, properties of the questions, tokens and cost."""
-    totals = total.counts
+    totals, declared = total.counts, source.declared
     lines = [_rows_line(totals, total.repeats)]
     if short := _parents_with_missing_rows(records, declared, task_rows):
         measured = ", ".join(measure.meaning for measure in declared.of_parents)
@@ -186,7 +191,7 @@ def counts(
             f"{declared.innermost.many}: {short} of {totals.n_parents} have more recorded actions "
             f"than rows; {measured} counts the rows only"
         )
-    lines += on_record(settings, declared).notes(records, totals)
+    lines += source.notes(records, totals)
     lines += notes(totals.flags) if notes is not None else ()
     if totals.n_unsettled:
         lines.append(f"without an answer so far: {unsettled(records, totals)}")
@@ -194,17 +199,16 @@ def counts(
     if tokens := prompt_tokens_of(records):
         median, most = tokens
         lines.append(f"prompt tokens (estimated): median {median:,}, 99th percentile {most:,}")
-    usage = sum((r.usage for r in records if r.usage is not None), Usage())
+    usage, cost = tokens_and_cost(records)
     if usage.input:
         cached = f" ({usage.cached:,} from a prompt cache)" if usage.cached else ""
         lines.append(f"tokens of all replies: {usage.input:,} in{cached}, {usage.output:,} out")
-    costs = [record.cost for record in records if record.cost is not None]
-    if any(costs) or unrecorded:
+    if cost or unrecorded:
         unpriced = sum(record.settled and record.cost is None for record in asked)
         without = counted(unpriced, declared.unit, declared.units)
         but = f" (without {without} of unknown cost)" if unpriced else ""
         upto = f", at most ${unrecorded:.4f} of it for calls without a record" if unrecorded else ""
-        lines.append(f"cost: ${sum(costs) + unrecorded:.4f} billed in this run{but}{upto}")
+        lines.append(f"cost: ${(cost or 0) + unrecorded:.4f} billed in this run{but}{upto}")
     if roles := by_role(records):
         told = (f"{role or 'model under test'}: {spent}" for role, spent in roles.items())
         lines.append(f"by role: {'; '.join(told)}")

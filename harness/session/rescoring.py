@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.benchmarks import Benchmark, benchmark, benchmark_of
 from harness.benchmarks.opening import open_with
-from harness.benchmarks.scoring import scored, scorer_of
+from harness.benchmarks.scoring import on_record, scored, scorer_of
 from harness.benchmarks.shows import Shows
 from harness.dialogue import Act, Ask, Call, Result, hold_turns
 from harness.errors import UserError
@@ -38,7 +38,7 @@ from harness.runs.finding import settings_of
 from harness.session.as_json import result_json
 from harness.session.brief import print_result
 from harness.session.report import Notes, result_grid
-from harness.session.summary import Found, results_of, summarise
+from harness.session.summary import results_of, summarise
 from harness.settings import Settings, written
 from harness.tables import Grid, counted
 from parsers import READING
@@ -102,33 +102,32 @@ def name_of(call: Call, repeat: int) -> str:
     return call_id(shared_unit(call.shared), repeat, call.name)
 
 
-def summary_of(run: Run) -> dict[str, Any]:
-    """The numbers of a run by its own rules, as `summary.json` has them. Raises `RunError`."""
-    return _summary_of(run, run.records(), settings_of(run))
+def summary_of(
+    run: Run, records: Sequence[Unit[Any]] | None = None, settings: Settings | None = None
+) -> dict[str, Any]:
+    """The numbers of a run as `summary.json` has them, by its own lines and rules unless others are
+    given. Raises `RunError`."""
+    settings = settings or settings_of(run)
+    records = run.records() if records is None else records
+    source = on_record(settings, run.manifest.declaration)
+    found = results_of(records, settings, source, task_rows_of(run, records))
+    return summarise(records, settings, source, run.manifest, found)
 
 
-def _summary_of(run: Run, records: Sequence[Unit[Any]], settings: Settings) -> dict[str, Any]:
-    found = _found(run, records, settings)
-    return summarise(records, settings, run.manifest, found)
-
-
-def _found(run: Run, records: Sequence[Unit[Any]], settings: Settings) -> Found:
-    return results_of(records, settings, run.manifest.declaration, task_rows_of(run, records))
-
-
-def result_grid_of(run: Run) -> Grid:
-    """The table of results of a run by its own rules. Raises `RunError`."""
-    return grid_of(run, run.records(), settings_of(run))
-
-
-def grid_of(run: Run, records: Sequence[Unit[Any]], settings: Settings) -> Grid:
-    """The table of results of a run with these records and settings."""
+def grid_of(
+    run: Run, records: Sequence[Unit[Any]] | None = None, settings: Settings | None = None
+) -> Grid:
+    """The table of results of a run, by its own lines and rules unless others are given. Raises
+    `RunError`."""
+    settings = settings or settings_of(run)
+    records = run.records() if records is None else records
+    source, rows = on_record(settings, run.manifest.declaration), task_rows_of(run, records)
     return result_grid(
         records,
         settings,
-        run.manifest.declaration,
-        _found(run, records, settings),
-        task_rows_of(run, records),
+        source,
+        results_of(records, settings, source, rows),
+        rows,
         manifest=run.manifest,
         notes=notes_of(settings),
         directory=run.path,
@@ -152,7 +151,7 @@ def rescored(run: Run, settings: Settings) -> Rescored:
             of_step = calls.of(record.key)
             shuffle = record.repeat if settings.shuffles > 1 else 0
             try:
-                prediction, _ = reread(source, shows, run, record, of_step, shuffle)
+                prediction = reread(source, shows, run, record, of_step, shuffle)
                 if edition < READING:
                     check_questions(source, shows, run, record, of_step, shuffle, prediction)
                 changed += prediction != record.prediction
@@ -188,23 +187,17 @@ def notes_of(settings: Settings) -> Notes | None:
 
 def reread(
     source: Benchmark, shows: Shows, run: Run, record: Unit[Any], calls: Calls, shuffle: int
-) -> tuple[Prediction, tuple[str, ...]]:
-    """Hold the dialogue of a step again with what is on record.
-
-    Returns what it comes to, and the ids of the calls that it asked for. Raises `NotOnRecord`.
-    """
+) -> Prediction:
+    """Return what the dialogue of a step comes to with what is on record. Raises `NotOnRecord`."""
     view = source.recall(record).view.shuffled(shuffle)
-    used: list[str] = []
 
     def result(call: Call) -> Result:
         recorded = calls.get(name_of(call, record.repeat))
         if recorded is None:
             raise NotOnRecord(f"{record.kind} {record.unit_id} has no call '{call.name}' on record")
-        used.append(recorded.id)
         return run.result_of(recorded)
 
-    said = hold_turns(source.dialogue(view, shows), lambda asked: list(map(result, asked)))
-    return said, tuple(used)
+    return hold_turns(source.dialogue(view, shows), lambda asked: list(map(result, asked)))
 
 
 def check_questions(
@@ -256,11 +249,12 @@ def rescore_run(
     if not records:
         raise UserError(f"{path} has no {run.manifest.declaration.units} yet")
     if as_json:
-        summary = _summary_of(run, records, settings)
+        summary = summary_of(run, records, settings)
         say(result_json(run, full=as_json == "full", summary=summary))
         return 0
     print_result(console, grid_of(run, records, settings))
-    comparison = f"{changed} of {_read(records)} predictions read differently than in the run"
+    read = sum(record.prediction is not None for record in records)
+    comparison = f"{changed} of {read} predictions read differently than in the run"
     console.print(comparison, markup=False, highlight=False, soft_wrap=True)
     if run.manifest.reading < READING:
         note = edition_note(run.manifest, kept)
@@ -272,7 +266,7 @@ def _changed(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """Return the settings of a run with other rules. Raises `UserError` for what is no rule."""
     changed = dict(changes)
     rules = {
-        "benchmark": benchmark_of(settings).scoring,
+        "benchmark": benchmark_of(settings).options.scoring,
         "protocol": ("first_of_many", "value_style"),
     }
     for owner, known in rules.items():
@@ -314,7 +308,3 @@ def task_rows_of(run: Run, records: Sequence[Unit[Any]]) -> dict[str, int]:
     known = {r.parents[level]: r.total for r in unfinished if r.total and level in r.parents}
     cut_short: dict[str, int] = run.manifest.dataset.get("partial_tasks", {})
     return known | cut_short
-
-
-def _read(records: Sequence[Unit[Any]]) -> int:
-    return sum(record.prediction is not None for record in records)

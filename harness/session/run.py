@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Adapter, Fatal, Measuring
 from adapters.conversation import Finish
 from adapters.prices import source
-from harness.benchmarks import Dataset, benchmark
 from harness.engine import (
     CostLimitReached,
     Engine,
     EnginePolicy,
-    Lane,
     NoAnswers,
     Stopped,
     on_interrupt,
@@ -30,7 +29,7 @@ from harness.runs.batches import has_batches
 from harness.session.deployment import Deployment, advice
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.reply_limit import preflight_warning
-from harness.session.session import Session
+from harness.session.session import Session, say_what_is_kept
 from harness.session.summary import results_of, summarise
 from harness.settings import Settings, of_session
 from harness.tables import counted
@@ -53,39 +52,38 @@ async def carry_out(plan: Plan, observer: SessionObserver) -> Finished:
     `observer` receives the course of the session and its result. `interrupt` and the first Ctrl-C
     stop the session once calls in flight have ended. Raises `Fatal`, `RunError`, `UserError`.
     """
+    of_this_session = {
+        **of_session(plan.settings),
+        "prices_from": source(),
+        "data_published": plan.source.published,
+        "model_released": plan.model.sheet.released_on(plan.model.info),
+    }
     try:
-        done = await _carry_out(plan, observer)
+        with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
+            directory.detail = plan.source.Detail
+            if lost := len(directory.lost):
+                unit, units = plan.dataset.unit, plan.dataset.units
+                number = counted(lost, f"answered {unit}", f"answered {units}")
+                observer.notice(
+                    f"warning: not every call of {number} is on record any more; --repair asks for "
+                    "them again"
+                )
+            asked = await _ask(plan, directory, observer)
+            if asked.stopped is not None:
+                reached = isinstance(asked.stopped, CostLimitReached)
+                directory.note_measured({STOPPED: str(asked.stopped), REACHED_COST_LIMIT: reached})
+                if isinstance(asked.stopped, NoAnswers):
+                    directory.note_measured({NO_ANSWERS: True})
+            directory.sync()
+            done = _finished(plan, asked)
+            if done.complete:
+                directory.finish(done.summary, complete=True)
         observer.finished(done)
     except BaseException as error:
         for one in await observer.follow(error):
             observer.notice(one.line)
         raise
     return replace(done, followed=tuple(await observer.follow()))
-
-
-async def _carry_out(plan: Plan, observer: SessionObserver) -> Finished:
-    asked_about = benchmark(plan.settings.benchmark)
-    of_this_session = {
-        **of_session(plan.settings),
-        "prices_from": source(),
-        "data_published": asked_about.published,
-        "model_released": plan.model.sheet.released_on(plan.model.info),
-    }
-    with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
-        directory.detail = asked_about.Detail
-        if directory.lost:
-            observer.notice(_lost_calls(len(directory.lost), plan.dataset))
-        asked = await _ask(plan, directory, observer)
-        if asked.stopped is not None:
-            reached = isinstance(asked.stopped, CostLimitReached)
-            directory.note_measured({STOPPED: str(asked.stopped), REACHED_COST_LIMIT: reached})
-            if isinstance(asked.stopped, NoAnswers):
-                directory.note_measured({NO_ANSWERS: True})
-        directory.sync()
-        done = _finished(plan, asked)
-        if done.complete:
-            directory.finish(done.summary, complete=True)
-    return done
 
 
 @dataclass(frozen=True)
@@ -134,8 +132,6 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         async def offer() -> None:
             is_new = not (before or directory.recorded)
             if cache is not None and settings.cache is None and is_new:
-                from harness.session.kept_replies import say_what_is_kept
-
                 await say_what_is_kept(plan, engine, session, say)
 
         async def ready() -> None:
@@ -150,6 +146,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         deployment = Deployment(plan, before, lambda reason: engine.stop(reason), say)
         session = Session(plan, directory, pictures, observer, deployment)
         lane = model.lane(settings)
+        lanes = {name: role.lane() for name, role in plan.roles.items()}
         engine = Engine(
             lane if batches is None else batches.lane(lane),
             pictures,
@@ -160,15 +157,13 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             observer=observer,
             spent=directory.spent,
             prepare_picture=session.prepare_picture,
-            roles=_lanes(plan),
+            roles={role.name: lanes.get(role.name) for role in plan.protocol.roles},
             vectors=vectors,
             shared=session.shared,
         )
 
-        def interrupted() -> None:
-            engine.stop(INTERRUPTED)
-
-        with on_interrupt(interrupted), _recording_usage(engine, model.adapter, directory):
+        stop = partial(engine.stop, INTERRUPTED)
+        with on_interrupt(stop), _recording_usage(engine, model.adapter, directory):
             try:
                 if batches is not None:
                     await batches.run(engine, session)
@@ -190,22 +185,17 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
     return _Asked(stopped, waiting, pictures.stats)
 
 
-def _lost_calls(number: int, dataset: Dataset[Any]) -> str:
-    lost = counted(number, f"answered {dataset.unit}", f"answered {dataset.units}")
-    return f"warning: not every call of {lost} is on record any more; --repair asks for them again"
-
-
 def _finished(plan: Plan, asked: _Asked) -> Finished:
     """The result of a session, with the summary of what is on record of the run."""
-    run = open_run(plan.directory)
-    records, settings = run.records(), plan.settings
-    task_rows, declared = plan.selected.task_rows, run.manifest.declaration
-    found = results_of(records, settings, declared, task_rows)
+    run, settings, source = open_run(plan.directory), plan.settings, plan.source
+    run.benchmark = source
+    records = run.records()
+    found = results_of(records, settings, source, plan.selected.task_rows)
     settled = sum(record.settled for record in records)
     return Finished(
         plan.directory,
         records,
-        summarise(records, settings, run.manifest, found),
+        summarise(records, settings, source, run.manifest, found),
         found,
         complete=asked.stopped is None and settled == plan.dialogues and not asked.waiting,
         stopped=None if asked.stopped is None else str(asked.stopped),
@@ -247,11 +237,6 @@ def _recording_usage(engine: Engine, adapter: Adapter, directory: RunDirectory) 
                 directory.note_measured({"model": dict(adapter.measured())})
 
 
-def _lanes(plan: Plan) -> dict[str, Lane | None]:
-    opened = {name: role.lane() for name, role in plan.roles.items()}
-    return {role.name: opened.get(role.name) for role in plan.protocol.roles}
-
-
 def _cache_folder(settings: Settings) -> Path:
     from harness.engine.cache import default_cache_path
 
@@ -269,11 +254,6 @@ def _disk_pictures(plan: Plan, say: Callable[[str], None]) -> DiskPictures | Non
     return DiskPictures(folder, round(settings.picture_cache * 1e9), say)
 
 
-def _named(directory: Path) -> str:
-    """Return a directory as other runs name it: without the folders of this machine."""
-    return directory.name if directory.is_absolute() else directory.as_posix()
-
-
 def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, VectorCache | None]:
     """Open the caches of replies and vectors that runs share."""
     settings = plan.settings
@@ -284,7 +264,9 @@ def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, 
     if not plan.model.info.stand_in:
         from harness.engine.cache import FILE, ReplyCache
 
-        replies = ReplyCache(folder / FILE, say, run=_named(plan.directory))
+        # Other runs name it without the folders of this machine.
+        run = plan.directory.name if plan.directory.is_absolute() else plan.directory.as_posix()
+        replies = ReplyCache(folder / FILE, say, run=run)
     if not plan.roles:
         return replies, None
     from harness.planning.roles import EmbeddingRole

@@ -45,7 +45,7 @@ class RunOptions(TypedDict, total=False):
     """Option of the benchmark (candidates=all); may be repeated. `vlm-eval benchmarks NAME` lists
     them."""
     data: str | Path | None
-    """File or folder to read, or hf://datasets/OWNER/NAME. Default: the benchmark's own."""
+    """File or folder to read. Default: the benchmark's own."""
     split: str | Sequence[str]
     """Only this split; may be repeated. Default: the test splits."""
     only: str | Sequence[str]

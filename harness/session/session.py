@@ -14,16 +14,19 @@ from collections.abc import (
 )
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from adapters import Picture
+from harness.benchmarks.contract import calls_about
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.scoring import scored, scorer_of
 from harness.dialogue import SCREENSHOT, Ask, Call, Dialogue, Observation, changed
-from harness.engine import Environment, Job, Outcome, says_nothing
+from harness.engine import Engine, Environment, Job, Outcome, says_nothing
 from harness.pictures import Form, PictureStore
 from harness.planning.plan import Plan
 from harness.policies import About
+from harness.printing import first_and_others
 from harness.runs import RunDirectory, digest_of
 from harness.runs.records import Unit
 from harness.session.deployment import Deployment
@@ -92,7 +95,10 @@ class Session:
                     if key in done:
                         continue
                     if question.unit.invalid is not None or question.known is not None:
-                        self._pass_over(question, repeat)
+                        # It is not asked about: invalid, or its outcome is known.
+                        unit = replace(question.unit, repeat=repeat, settled=True)
+                        self._record(scored(replace(unit, prediction=question.known), self._score))
+                        self._observer.passed_over(unit.unit_id, repeat)
                         continue
                     asked = self._open[key] = self._repeated(question, repeat)
                     if self._model.sees:
@@ -119,15 +125,6 @@ class Session:
     def park(self, job: Job) -> None:
         """Close a unit whose dialogue waits for a reply that comes later."""
         self._close_unit((job.unit_id, job.repeat))
-
-    def _pass_over(self, question: Ready[Any], repeat: int) -> None:
-        """Record a unit without asking: an invalid one, or one whose outcome is known."""
-        record = scored(
-            replace(question.unit, repeat=repeat, settled=True, prediction=question.known),
-            self._score,
-        )
-        self._record(record)
-        self._observer.passed_over(record.unit_id, repeat)
 
     def settle(self, outcome: Outcome) -> None:
         """Score an outcome, and record the units that are settled by now."""
@@ -267,3 +264,36 @@ async def ahead(questions: Iterator[Ready[Any]]) -> AsyncGenerator[Ready[Any], N
             future.cancel()
         # A unit may be waited for that only other work of this loop brings about.
         await asyncio.to_thread(thread.shutdown, cancel_futures=True)
+
+
+async def say_what_is_kept(
+    plan: Plan, engine: Engine, session: Session, say: Callable[[str], None]
+) -> None:
+    """Say how many calls of a new run would be answered with `--cache` and are not without."""
+    least = most = 0
+
+    async def jobs() -> AsyncGenerator[Job]:
+        nonlocal least, most
+        async for job, question in session.rehearsed():
+            fewest, highest = calls_about(plan.source, question.view.count, plan.shows)
+            least += fewest
+            most += highest
+            yield job
+
+    found = await engine.left_aside(jobs())
+    if not found:
+        return
+    places = list(dict.fromkeys(_place(run, plan) for run, _ in found.most_common()))
+    total = f"{most:,}" if least == most else f"up to {most:,}"
+    calls = f"{found.total():,} of {total} calls"
+    say(f"{calls} are answered in {first_and_others(places)}: --cache takes them")
+
+
+def _place(run: str, plan: Plan) -> str:
+    """Name a run, or the model that it asked if the run is gone, which its replies outlive."""
+    folders = [folder / run for folder in (Path(), plan.directory.parent)] if run else []
+    if any(one.is_dir() and one.resolve() != plan.directory.resolve() for one in folders):
+        return run
+    info = plan.model.info
+    address = f" at {info.endpoint}" if "/" in (info.endpoint or "") else ""
+    return f"replies kept of {info.name}{address}"

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from adapters import Usage
-from harness.benchmarks import benchmark, note_of
-from harness.benchmarks.scoring import Records, bounds_of, on_record
+from harness.benchmarks import Benchmark, benchmark
+from harness.benchmarks.scoring import Records, bounds_of
 from harness.pictures import show_answers
 from harness.runs import Manifest, StepKey, Unit, by_role, by_tier
 from harness.settings import Settings
@@ -44,14 +44,15 @@ def trials_of(records: Records) -> list[Trial]:
 def results_of(
     records: Records,
     settings: Settings,
-    declared: Declaration,
+    source: Benchmark,
     task_rows: Mapping[str, int] | None = None,
 ) -> Found:
     """Return every number of these units, with what can at least and at most be reached.
 
-    `task_rows` has the number of rows of tasks cut short.
+    `source` is their benchmark, which declares what the run's does. `task_rows` has the number of
+    rows of tasks cut short.
     """
-    bounds = bounds_of(on_record(settings, declared), records, settings)
+    bounds, declared = bounds_of(source, records, settings), source.declared
     rules = aggregation_rules(settings, declared)
     return every_result(trials_of(records), declared, rules, lengths=task_rows, bounds=bounds)
 
@@ -120,13 +121,12 @@ def _plain_counts(counts: Counts, declared: Declaration) -> dict[str, Any]:
 
 
 def summarise(
-    records: Records, settings: Settings, manifest: Manifest, found: Found
+    records: Records, settings: Settings, source: Benchmark, manifest: Manifest, found: Found
 ) -> dict[str, Any]:
     """`summary.json`: all numbers (`found`), counts, tokens and cost, computed from the lines."""
-    declared = manifest.declaration
     usage, cost = tokens_and_cost(records)
     return {
-        "note": note_of(settings.benchmark),
+        "note": source.note,
         "run": manifest.name,
         "model": manifest.model,
         "answered_by": sorted(manifest.answered_by),
@@ -136,14 +136,14 @@ def summarise(
         "scoring": {
             **{name: getattr(settings, name) for name in ("invalid", "unattempted")},
             "exclude_status": plain(settings.exclude_status),
-            **on_record(settings, declared).scoring,
+            **source.options.scoring,
         },
         **plain_results(found),
         "prompt_tokens": plain(prompt_tokens_of(records)),
         "rows": {
             "all": len(records),
             "asked": sum(record.asked for record in records),
-            **on_record(settings, declared).counts(records),
+            **source.counts(records),
         },
         **({"agreement": share} if (share := agreement_of(records)) is not None else {}),
         "usage": plain(usage),

@@ -10,7 +10,6 @@ follow from the declarations (`declared`). What does not go together is refused 
 """
 
 from harness.settings.declared import Settings
-from harness.settings.places import public, without_places
 from harness.settings.record import (
     FIELDS,
     OF_MODEL,
@@ -55,9 +54,7 @@ __all__ = [
     "moved",
     "of_session",
     "on_record",
-    "public",
     "read_settings",
     "unknown",
-    "without_places",
     "written",
 ]

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from adapters.conversation import Tier
-from adapters.options import PathText
-from harness.options import AtLeastOne, AtLeastZero, setting, short_form
+from adapters.options import Count, PathText
+from harness.options import AtLeastZero, setting, short_form
 from harness.settings import values
 from parsers.records import F1Variant, Status
 
@@ -48,7 +48,7 @@ class Settings:
         group="Model",
         only="model",
     )
-    max_tokens: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1)] | None = _model(
+    max_tokens: Annotated[tuple[Count, ...], Meta(min_length=1)] | None = _model(
         None,
         "Token limit of a reply, thoughts included. One for all rounds, or one per round "
         "(800,300). Default: 8192 for models that think, 1024 for others.",
@@ -90,7 +90,7 @@ class Settings:
     )
     data: PathText | None = _data(
         None,
-        "File or folder to read, or hf://datasets/OWNER/NAME. Default: the benchmark's own.",
+        "File or folder to read. Default: the benchmark's own.",
         identity=False,
     )
     split: tuple[str, ...] = _data(
@@ -103,9 +103,7 @@ class Settings:
         parse=values.condition,
         metavar="KEY=VALUE",
     )
-    limit: AtLeastOne | None = _data(
-        None, "Only the first N tasks, with all their steps.", metavar="N"
-    )
+    limit: Count | None = _data(None, "Only the first N tasks, with all their steps.", metavar="N")
     shard: tuple[int, int] | None = _data(
         None,
         "Only this one of n disjoint parts of the tasks (1/4 to 4/4); see `vlm-eval merge`.",
@@ -126,8 +124,8 @@ class Settings:
         "Seed of candidates and of pages of episodes. The same seed gives the same choices "
         "everywhere.",
     )
-    repeats: AtLeastOne = _question(1, "Times every step is asked.", metavar="N")
-    samples: AtLeastOne | None = _question(
+    repeats: Count = _question(1, "Times every step is asked.", metavar="N")
+    samples: Count | None = _question(
         None, "Number of replies to each call of a step; its predictions vote.", metavar="N"
     )
     vote: Literal["majority", "first"] | None = _question(
@@ -135,7 +133,7 @@ class Settings:
         "Prediction that counts: that of most samples (majority, the default), or of the first "
         "one (first; the others only measure the agreement).",
     )
-    shuffles: AtLeastOne = _question(
+    shuffles: Count = _question(
         1, "Number of shuffles of the candidates to ask about (tournaments).", metavar="N"
     )
 
@@ -153,7 +151,7 @@ class Settings:
     out: PathText | None = _running(
         None, "Run directory. Default: runs/<name made from the settings>.", short="-o"
     )
-    concurrency: AtLeastOne | None = _running(
+    concurrency: Count | None = _running(
         None,
         "Maximum number of calls in flight. Default: the adapter's.",
         metavar="N",
@@ -180,13 +178,13 @@ class Settings:
         False,
         "With --tier batch: wait until everything is answered, instead of ending with exit code 3.",
     )
-    queue_tokens: AtLeastOne | None = _running(
+    queue_tokens: Count | None = _running(
         None,
         "With --tier batch: prompt tokens that the provider lets wait at a time. Default: what it "
         "is known to allow.",
         metavar="N",
     )
-    attempts: AtLeastOne | None = _running(
+    attempts: Count | None = _running(
         None,
         "Maximum attempts per call. Default: 8; on flex 40.",
         metavar="N",
@@ -228,7 +226,7 @@ class Settings:
     cache_dir: PathText | None = _running(
         None, "Folder of the reply cache, and of prepared pictures."
     )
-    workers: AtLeastOne | None = _running(
+    workers: Count | None = _running(
         None, "Number of processes that prepare pictures.", metavar="N"
     )
     preflight: bool = _running(True, "Make one call before the first step, to catch mistakes.")

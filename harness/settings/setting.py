@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from harness.settings import values
 
@@ -83,7 +83,8 @@ class Setting:
     @property
     def holds_pairs(self) -> bool:
         """Return True if its values are keys with values."""
-        return values.is_pairs(self.type)
+        inner = get_args(values.alternatives(self.type)[0]) if values.is_list(self.type) else ()
+        return bool(inner) and get_origin(inner[0]) is tuple
 
     @property
     def choices(self) -> tuple[str, ...]:

@@ -134,11 +134,6 @@ def is_list(kind: Any) -> bool:
     )
 
 
-def is_pairs(kind: Any) -> bool:
-    """Return True if the type holds any number of keys with values."""
-    return is_list(kind) and get_origin(get_args(alternatives(kind)[0])[0]) is tuple
-
-
 def describe(kind: Any) -> str:
     """Return the type in words, for error messages.
 

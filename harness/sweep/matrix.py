@@ -35,7 +35,7 @@ Values = Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True)
-class Cell:
+class Variant:
     """One run of a sweep.
 
     label: the model, and the options that differ from other cells of that model.
@@ -47,7 +47,7 @@ class Cell:
     options: Mapping[str, Any]
     settings: Settings
 
-    def without(self, name: str, key: str = "") -> Cell | None:
+    def without(self, name: str, key: str = "") -> Variant | None:
         """Return the cell without a setting, or without one key of it; None if it has none."""
         left = dict(self.options)
         if name not in left:
@@ -65,7 +65,7 @@ class Cell:
 class Matrix:
     """The cells of a sweep, and the settings `FOR_ALL` of them."""
 
-    cells: Sequence[Cell]
+    cells: Sequence[Variant]
     out: Path | None
     max_cost: float | None
 
@@ -141,7 +141,7 @@ def _combined(values: Values, given: Values) -> Iterator[dict[str, Any]]:
         yield over(folded(parts["file"]), folded(parts["given"]))
 
 
-def _cells(options: Sequence[dict[str, Any]], source: str) -> Iterator[Cell]:
+def _cells(options: Sequence[dict[str, Any]], source: str) -> Iterator[Variant]:
     """Name each run by its model and what differs among the runs of that model."""
     shown = [_shown(one) for one in options]
     values: dict[tuple[str, str], set[str]] = {}
@@ -160,7 +160,7 @@ def _cells(options: Sequence[dict[str, Any]], source: str) -> Iterator[Cell]:
         for name in one:
             if name in FOR_ONE:
                 raise UserError(f"{source}: {written(name)} is for one run at a time")
-        yield Cell(label, one, settings)
+        yield Variant(label, one, settings)
 
 
 def _shown(options: Mapping[str, Any]) -> dict[str, str]:

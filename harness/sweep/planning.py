@@ -10,12 +10,12 @@ from pathlib import Path
 
 from adapters import Fatal, UnknownName
 from harness.errors import UserError, WithoutEffect
-from harness.planning.estimate import Estimate, estimate
+from harness.planning.estimate import CostEstimate, estimate
 from harness.planning.plan import Plan, plan_run
 from harness.planning.spending import check_cost_limit
 from harness.session.observers import SessionObserver, open_observers
 from harness.settings import written
-from harness.sweep.matrix import Cell
+from harness.sweep.matrix import Variant
 from harness.sweep.standing import Standing, standing_of
 
 TELL_S = 5.0
@@ -36,14 +36,14 @@ class Planned:
     estimate: None where it is not needed.
     """
 
-    cell: Cell
+    cell: Variant
     directory: Path
     dialogues: int
     standing: Standing
     served: tuple[str, str] | None
     spends: bool
     most_calls: int
-    estimate: Estimate | None
+    estimate: CostEstimate | None
 
     @property
     def label(self) -> str:
@@ -51,7 +51,7 @@ class Planned:
 
 
 def plan_cells(
-    cells: Sequence[Cell],
+    cells: Sequence[Variant],
     folder: Path,
     max_cost: float | None,
     say: Callable[[str], None],
@@ -106,12 +106,12 @@ def plan_cells(
 
 
 def _fitting(
-    cell: Cell,
+    cell: Variant,
     folder: Path,
     max_cost: float | None,
     asks: bool,
     left_out: dict[str, dict[str, WithoutEffect]] | None,
-) -> tuple[Cell, Plan]:
+) -> tuple[Variant, Plan]:
     """Plan a cell without the options that have no effect on it.
 
     Adds the reason to `left_out`, by option and label; None refuses them. Raises as `plan_run`.

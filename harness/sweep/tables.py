@@ -12,7 +12,7 @@ from harness.session.rescoring import task_rows_of
 from harness.session.summary import total_of
 from harness.sweep.planning import Planned
 from harness.sweep.standing import Standing
-from harness.tables import Cell, Column, Grid, few_notes, percent, rows_of
+from harness.tables import Cell, Grid, Heading, few_notes, percent, rows_of
 from harness.tables.grid import FEW_MARK, interval_text
 from harness.tables.results import cluster_note, main_text
 
@@ -36,7 +36,7 @@ def estimate_grid(cells: Sequence[Planned]) -> Grid:
         f"in, out: tokens with replies of {EXPECTED_REPLY}; at most: with the longest replies that "
         "are allowed. Prompt caches and what is on record are ignored.",
     )
-    return Grid("", (Column("run", "left"), *map(Column, heads)), rows_of(rows), footnotes=notes)
+    return Grid("", (Heading("run", "left"), *map(Heading, heads)), rows_of(rows), footnotes=notes)
 
 
 def _dollars(cells: Sequence[Planned], case: str) -> str:
@@ -96,5 +96,5 @@ def status_grid(
         notes.append(f"spent: ${spent:,.2f}{of}")
     left = ("run", "state", "measure")
     heads = ("run", "answered", "state", *(["spent"] if money else []), "measure", "score")
-    columns = tuple(Column(head, "left") if head in left else Column(head) for head in heads)
+    columns = tuple(Heading(head, "left") if head in left else Heading(head) for head in heads)
     return Grid("", columns, rows_of(rows), footnotes=(*notes, *meanings))

@@ -1,7 +1,7 @@
 """Tables: one kind of grid, and one renderer per format.
 
     from harness.tables import Column, Grid, render, rows_of
-    grid = Grid("Recall", (Column("split", "left"), Column("R@50")), rows_of([["dev", "85.3"]]))
+    grid = Grid("Recall", (Heading("split", "left"), Heading("R@50")), rows_of([["dev", "85.3"]]))
     print(render(grid, "markdown"))
 
 | module | content |
@@ -25,9 +25,9 @@ from harness.notes import TEST_DATA_NOTE as TEST_DATA_NOTE
 from harness.printing import say as say
 from harness.printing import terminal_width as terminal_width
 from harness.tables.grid import Cell as Cell
-from harness.tables.grid import Column as Column
 from harness.tables.grid import Data as Data
 from harness.tables.grid import Grid as Grid
+from harness.tables.grid import Heading as Heading
 from harness.tables.grid import Row as Row
 from harness.tables.grid import Section as Section
 from harness.tables.grid import bounds as bounds

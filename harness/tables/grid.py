@@ -54,7 +54,7 @@ def clean(text: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Heading:
     """A column for readers. Texts are left-aligned and may wrap; numbers are right-aligned."""
 
     head: str
@@ -133,7 +133,7 @@ class Grid:
     """
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[Heading, ...]
     sections: tuple[Section, ...]
     above: tuple[str, ...] = ()
     footnotes: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ import html as _html
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness.notes import TEST_DATA_NOTE
-from harness.tables.grid import Cell, Column, Grid, Row, Section, clean
+from harness.tables.grid import Cell, Grid, Heading, Row, Section, clean
 
 _MARKDOWN = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
@@ -66,12 +66,12 @@ def markdown(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
 def _pipe_tables(grid: Grid) -> Iterator[str]:
     """Yield one table with the sections in its first column, or a table for every section."""
     if grid.section_head:
-        head = Column(grid.section_head, "left")
+        head = Heading(grid.section_head, "left")
         rows = [(s.title, *_full(row)) for s in grid.sections for row in s.rows]
         yield _pipe_table((head, *grid.columns), rows)
         counts = [(s.title, "; ".join((*s.above, *s.below))) for s in grid.sections]
         if any(lines for _, lines in counts):
-            yield _pipe_table((head, Column("counts", "left")), counts)
+            yield _pipe_table((head, Heading("counts", "left")), counts)
         return
     for section in grid.sections:
         yield f"**{markdown_text(section.title)}**" if section.title else ""
@@ -85,7 +85,7 @@ def _full(row: Row) -> Sequence[str | Cell]:
     return [f"{row.parent}, {first}" if row.parent else first, *others]
 
 
-def _pipe_table(columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]]) -> str:
+def _pipe_table(columns: Sequence[Heading], rows: Iterable[Sequence[str | Cell]]) -> str:
     heads = [markdown_text(column.head) for column in columns]
     marks = [":--" if column.align == "left" else "--:" for column in columns]
     lines = [heads, marks, *(map(markdown_text, row) for row in rows)]
@@ -228,7 +228,7 @@ def html_table(grid: Grid, caption: str = "") -> str:
     return "\n".join([*lines, "</table>"])
 
 
-def _html_cell(tag: str, cell: str | Cell, column: Column, more: str = "") -> str:
+def _html_cell(tag: str, cell: str | Cell, column: Heading, more: str = "") -> str:
     shown = html_text(cell)
     if isinstance(cell, Cell):
         shown = f"<b>{html_text(cell.text)}</b>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, get_args
 
-from harness.tables.grid import ABSENT, Cell, Column, Row, interval_text, percent
+from harness.tables.grid import ABSENT, Cell, Heading, Row, interval_text, percent
 from parsers.counting import Rule
 from parsers.declaration import Average, Declaration, Level, Measure
 from parsers.estimates import PARENTS, QUARTILES, Estimate, Results
@@ -141,11 +141,11 @@ def quartiles_notes(declared: Declaration) -> list[str]:
     return [f"Median and [quartiles]: {', '.join(named)}."] if named else []
 
 
-def result_columns(key: str, average: Average, declared: Declaration) -> tuple[Column, ...]:
+def result_columns(key: str, average: Average, declared: Declaration) -> tuple[Heading, ...]:
     """Return the columns for rows of `result_row`, by group."""
     counts = (declared.innermost.many, declared.units)
     rates = rate_heads(average, declared)
-    return (Column(key, "left"), *(Column(head) for head in (*counts, *rates)))
+    return (Heading(key, "left"), *(Heading(head) for head in (*counts, *rates)))
 
 
 def rate_heads(average: Average, declared: Declaration) -> tuple[str, ...]:
@@ -158,11 +158,6 @@ def rate_heads(average: Average, declared: Declaration) -> tuple[str, ...]:
         *(measure.head for measure in declared.of_parents),
         *(measure.head for measure in declared.spread if measure.head),
     )
-
-
-def heads(declared: Declaration) -> tuple[str, ...]:
-    """Return the heads of measures: averaged ones, those of parents, those without an average."""
-    return tuple(measure.head for measure in declared.shown)
 
 
 def invalid_label(line: Rule) -> str:

@@ -74,7 +74,7 @@ _THREAD = "tracker of a run: "
 HELD.append(_THREAD)
 
 
-class Feed(threading.Thread):
+class TrackerThread(threading.Thread):
     """Feeds a tracker, on a thread that does not keep the process alive.
 
     tracked: the tracker's name, for messages.

@@ -12,13 +12,14 @@ from harness.benchmarks.scoring import Records
 from harness.engine import Outcome
 from harness.planning.plan import Plan
 from harness.runs import Unit, open_run
+from harness.runs.places import public
 from harness.session.observers import Finished, SessionObserver
 from harness.session.reply_limit import UNUSABLE, reply_kinds
 from harness.session.summary import GROWTH, RunningScores, tokens_and_cost
-from harness.settings import Settings, public
+from harness.settings import Settings
 from harness.tables.results import POOLED
 from harness.trackers.config import open_trackers
-from harness.trackers.contract import Ending, Feed, Values
+from harness.trackers.contract import Ending, TrackerThread, Values
 from parsers import Results
 from parsers.declaration import SPLIT
 
@@ -47,7 +48,7 @@ class Tracking(SessionObserver):
         `say` prints a line for the user. Raises `UserError` as `open_trackers`.
         """
         trackers = open_trackers(settings.track, given)
-        self._feeds = [Feed(name, one, say, END_S) for name, one in trackers.items()]
+        self._feeds = [TrackerThread(name, one, say, END_S) for name, one in trackers.items()]
         self._running = RunningScores(settings)
         self._plan: Plan | None = None
         self._before = self._sent = 0

@@ -16,7 +16,7 @@ from shlex import quote
 from typing import Any
 
 from harness.errors import UserError
-from harness.settings.places import HIDDEN
+from harness.runs.places import HIDDEN
 from harness.trackers.config import package
 from harness.trackers.contract import PROJECT, Ending
 

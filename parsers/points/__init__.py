@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from parsers.points.forms import FIRST, FORMS, POINT_FORMS, USUAL, Form, PointForm
 from parsers.points.located import DECLINES, Decline
-from parsers.points.reading import PointAnswer, read_point, spell_place, spell_point
+from parsers.points.reading import PointAnswer, read_point, write_place, write_point
 from parsers.points.spelling import CONVENTIONS, Convention, from_pixels, to_pixels
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "PointForm",
     "from_pixels",
     "read_point",
-    "spell_place",
-    "spell_point",
     "to_pixels",
+    "write_place",
+    "write_point",
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from parsers.answer_blocks import Block, group, outside
-from parsers.answer_lines import POINTED, Field, Key, read_fields
+from parsers.answer_lines import POINTED, Key, KeyedLine, read_fields
 from parsers.operations import read_operation
 from parsers.plans import Between, between
 from parsers.reply_text import Source, source
@@ -137,7 +137,7 @@ def _acts(one: Located) -> bool:
     return one.action is not None and read_operation(one.action).readable
 
 
-def _fields(one: Located) -> Iterator[Field]:
+def _fields(one: Located) -> Iterator[KeyedLine]:
     contents: tuple[tuple[Key, str | None], ...] = (
         ("ELEMENT", ""),
         ("ACTION", one.action),
@@ -145,7 +145,7 @@ def _fields(one: Located) -> Iterator[Field]:
     )
     for key, content in contents:
         if content is not None:
-            yield Field(key, source(content), one.start, one.end, True)
+            yield KeyedLine(key, source(content), one.start, one.end, True)
 
 
 def _with_block(block: Block, of_element: Mapping[int, Located]) -> Located:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Literal
 
 from parsers.calls import read_entries
-from parsers.dictionaries import Found, attempts
+from parsers.dictionaries import FoundDictionary, attempts
 from parsers.elements import says_none
 from parsers.literals import LENIENT, LITERAL_WINDOW, Literals, NotLiteral
 from parsers.points.lines import NUMBER, places_in
@@ -166,7 +166,7 @@ Value = str | float | tuple[float, ...] | None
 _MOST_NUMBERS = 8
 
 
-def read_literals(text: str) -> list[Found[dict[str, Value]]]:
+def read_literals(text: str) -> list[FoundDictionary[dict[str, Value]]]:
     """Return the flat dictionaries in a text, in order.
 
     Keys are strings, and values are strings, numbers, or tuples (or lists) of numbers; dictionaries

@@ -15,7 +15,7 @@ from parsers.plans import choose_answer
 from parsers.points.forms import FIRST, POINT_FORMS, Form
 from parsers.points.located import Decline, Located
 from parsers.records import Operation, Status
-from parsers.reply_text import Nothing, Reply, open_reply, refuses
+from parsers.reply_text import Nothing, ReplyText, open_reply, refuses
 from parsers.values import said_value, taken_value
 
 _CLASSES: dict[str, Operation] = {"4": "CLICK", "3": "TYPE", "2": "SELECT"}
@@ -151,7 +151,7 @@ def _says_absent(shadow: str) -> bool:
     return _ABSENT.search(shadow[-_ENOUGH:].replace("\u2019", "'")) is not None
 
 
-def _may_go_on(one: Located, reply: Reply) -> bool:
+def _may_go_on(one: Located, reply: ReplyText) -> bool:
     """Return True if the last number of an answer may be incomplete where the reply was cut off."""
     return one.end >= len(reply.shadow) and reply.shadow[-1:] in ".0123456789"
 
@@ -188,7 +188,7 @@ def _operation(answer: Located, form: Form) -> OperationReading:
     return read_operation(answer.action.strip())
 
 
-def spell_point(
+def write_point(
     form: Form, point: tuple[float, float] | None, operation: Operation | None, value: str
 ) -> str:
     """Write an answer in a form for `read_point`; a point of None says none.
@@ -201,11 +201,11 @@ def spell_point(
     return POINT_FORMS[form].spell(point, operation, written)
 
 
-def spell_place(form: Form, point: tuple[float, float] | None) -> str:
+def write_place(form: Form, point: tuple[float, float] | None) -> str:
     """Write an answer to a question for a place only.
 
-    >>> spell_place("point-text", (746, 314)), spell_place("ui-tars", None)
+    >>> write_place("point-text", (746, 314)), write_place("ui-tars", None)
     ('(746, 314)', "Action: click(start_box='None')")
     """
     alone = POINT_FORMS[form].place
-    return alone(point) if alone else spell_point(form, point, "CLICK", "")
+    return alone(point) if alone else write_point(form, point, "CLICK", "")

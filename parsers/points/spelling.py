@@ -92,12 +92,12 @@ def place(text: str, before: str = "", after: str = "") -> PlaceSpeller:
     return spell
 
 
-def above_lines(spell_place: PlaceSpeller) -> Speller:
+def above_lines(write_place: PlaceSpeller) -> Speller:
     """Return an answer of a place and the lines ACTION and VALUE."""
 
     def spell(point: Point | None, operation: Operation | None, value: str) -> str:
         written = written_value(value) if value else "None"
-        return f"{spell_place(point)}\n\nACTION: {operation or 'NONE'}\n\nVALUE: {written}"
+        return f"{write_place(point)}\n\nACTION: {operation or 'NONE'}\n\nVALUE: {written}"
 
     return spell
 

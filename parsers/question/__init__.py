@@ -15,7 +15,7 @@ SPACE = ActionSpace("question", (ActionKind("answer", (Argument("text", "text"),
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class PastTurn:
     """A turn of the same dialogue before the one that is asked.
 
     Attributes:
@@ -57,7 +57,7 @@ class Asked:
     no_answer: str = ""
     task: str = ""
     box: str = ""
-    before: tuple[Earlier, ...] = ()
+    before: tuple[PastTurn, ...] = ()
     dialogue: str = ""
 
 

@@ -55,6 +55,6 @@ def _chosen(said: Source, options: Sequence[str]) -> Prediction:
     return replace(answered(letters[found.option]), flags=found.flags)
 
 
-def spell_answer(text: str, asked: Asked) -> str:
+def write_answer(text: str, asked: Asked) -> str:
     """Return the reply of a model that answers with a text."""
     return f"{asked.after} {text}" if asked.after else text

@@ -230,25 +230,10 @@ def text_of(action: Action) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def to_object(action: Action, size: tuple[int, int]) -> dict[str, Any]:
-    """Write an action as own data and prediction files have it, points as shares of the picture.
-
-    >>> to_object(Action("click", point=(540.0, 600.0)), (1080, 2400))
-    {'type': 'click', 'at': [0.5, 0.25]}
-    """
-    if action.name == SEVERAL:
-        return {"type": SEVERAL, "actions": [to_object(one, size) for one in parts(action)]}
-    written: dict[str, Any] = {"type": action.name}
-    moved = gesture(action)
-    if moved is not None:
-        written["from"], written["to"] = (_share(one, size) for one in moved)
-    elif action.point is not None:
-        written["from" if action.name in ("scroll", "drag") else "at"] = _share(action.point, size)
-    return written | {key: one for key, one in action.arguments.items() if key not in _KEPT}
-
-
 def from_object(written: Mapping[str, Any], size: tuple[float, float]) -> Action:
-    """Read what `to_object` writes; `size` (1, 1) keeps the numbers unchanged.
+    """Read an action of own data or of a prediction file, as docs/screen-steps.md has it.
+
+    Points are shares of a picture of `size`; (1, 1) keeps the numbers unchanged.
 
     Raises ValueError, with what is wrong, for anything else.
     """
@@ -296,10 +281,6 @@ def _several(written: Mapping[str, Any], size: tuple[float, float]) -> Action:
     if not all(isinstance(one, dict) and one.get("type") != SEVERAL for one in listed):
         raise ValueError(f"the actions of {SEVERAL} are single ones")
     return several([from_object(one, size) for one in listed])
-
-
-def _share(point: Point, size: tuple[int, int]) -> list[float]:
-    return [round(one / side, 6) for one, side in zip(point, size, strict=True)]
 
 
 def _point(value: object, key: str, size: tuple[float, float]) -> Point:

@@ -18,7 +18,7 @@ from parsers.screen import Side
 Grammar = Literal["objects", "calls", "words", "tabs"]
 
 
-class Said(NamedTuple):
+class WrittenAction(NamedTuple):
     """An action as a family writes it.
 
     native: its name there.
@@ -65,7 +65,7 @@ class Family:
 
     name: str
     coordinates: Convention
-    actions: tuple[Said, ...]
+    actions: tuple[WrittenAction, ...]
     words: tuple[str, ...] = ()
     grammar: Grammar = "objects"
     scroll: Side | Literal["set"] | None = "content"
@@ -93,23 +93,23 @@ class Family:
         return stored if said is None or said == "set" else said
 
 
-def each(names: str, text: str = "", at: str = "", to: str = "") -> Iterator[Said]:
+def each(names: str, text: str = "", at: str = "", to: str = "") -> Iterator[WrittenAction]:
     """Yield actions that are written alike: `NATIVE=NAME` each, or one word for both.
 
     >>> [(said.native, said.name) for said in each("tap=click wait")]
     [('tap', 'click'), ('wait', 'wait')]
     """
     for native, _, name in (one.partition("=") for one in names.split()):
-        yield Said(native, name or native, text, at, to)
+        yield WrittenAction(native, name or native, text, at, to)
 
 
-def by_value(native: str, key: str, values: str) -> Iterator[Said]:
+def by_value(native: str, key: str, values: str) -> Iterator[WrittenAction]:
     """Yield actions of one native name that the value of a field tells apart: `VALUE=NAME`."""
     for value, _, name in (one.partition("=") for one in values.split()):
-        yield Said(native, name, given={key: value})
+        yield WrittenAction(native, name, given={key: value})
 
 
-def ways(natives: str) -> Iterator[Said]:
+def ways(natives: str) -> Iterator[WrittenAction]:
     """Yield scrolls whose native names say the direction: `NATIVE=WAY`."""
     for native, _, way in (one.partition("=") for one in natives.split()):
-        yield Said(native, "scroll", given={"": way})
+        yield WrittenAction(native, "scroll", given={"": way})

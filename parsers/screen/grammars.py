@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from parsers.actions import Action
 from parsers.calls import read_entries, written_calls
 from parsers.dictionaries import flat
-from parsers.reply_text import Reply
+from parsers.reply_text import ReplyText
 from parsers.screen.family import Family
 
 Fields = Mapping[str, object]
@@ -31,7 +31,7 @@ _BESIDE = ("STATUS", "duration")
 
 
 @dataclass(slots=True)
-class Entry:
+class FoundAction:
     """An action as a family writes it, with its span, and what it means once that is known.
 
     whole: whether nothing of it can be missing where the reply was cut off.
@@ -45,11 +45,11 @@ class Entry:
     action: Action = field(default_factory=Action)
     call = True
 
-    def corrected(self, later: Entry) -> Entry:
+    def corrected(self, later: FoundAction) -> FoundAction:
         return later
 
 
-def _objects(reply: Reply, family: Family) -> Iterator[Entry]:
+def _objects(reply: ReplyText, family: Family) -> Iterator[FoundAction]:
     # Of two fields of one action, AgentCPM-GUI's evaluator takes the text.
     natives = [said.native for said in sorted(family.actions, key=lambda said: not said.text)]
 
@@ -64,20 +64,20 @@ def _objects(reply: Reply, family: Family) -> Iterator[Entry]:
             name = next((one for one in (*listed, *_BESIDE) if one in fields), None)
         return (name, fields) if isinstance(name, str) else None
 
-    entries = [Entry(*one.content, one.start, one.end) for one in read_entries(reply, read)]
+    entries = [FoundAction(*one.content, one.start, one.end) for one in read_entries(reply, read)]
     by_position = (one for one in _calls(reply, family) if all(map(str.isdecimal, one.fields)))
     yield from sorted([*entries, *by_position], key=lambda one: one.start)
 
 
-def _calls(reply: Reply, family: Family) -> Iterator[Entry]:
+def _calls(reply: ReplyText, family: Family) -> Iterator[FoundAction]:
     names = "|".join(sorted({re.escape(one.native) for one in family.actions}, key=len)[::-1])
     # Words before a bracket are prose, unless an argument has a name: `click (point=...`.
     called = re.compile(rf"(?<![\w.])({names})(?: (?=\(\w{{1,20}}=))?\(")
     for call in written_calls(reply, called):
-        yield Entry(call.name, call.fields, call.start, call.end)
+        yield FoundAction(call.name, call.fields, call.start, call.end)
 
 
-def _words(reply: Reply, family: Family) -> Iterator[Entry]:
+def _words(reply: ReplyText, family: Family) -> Iterator[FoundAction]:
     """Actions begin lines; a text in brackets goes on in the next ones until they close."""
     natives = {said.native for said in family.actions}
     entries: list[tuple[str, list[str], int, int]] = []
@@ -103,10 +103,10 @@ def _words(reply: Reply, family: Family) -> Iterator[Entry]:
         said = rest[opening + 1 : closing] if 0 <= opening < closing else None
         place = rest.partition("</point>")[0]
         fields = {"point": place, "text": said, "direction": (said or "").strip().lower()}
-        yield Entry(native, fields, begins, end, end < len(reply.text))
+        yield FoundAction(native, fields, begins, end, end < len(reply.text))
 
 
-def _tabs(reply: Reply, family: Family) -> Iterator[Entry]:
+def _tabs(reply: ReplyText, family: Family) -> Iterator[FoundAction]:
     keys = list(_KEY.finditer(reply.text))
     ends = [*(key.start() for key in keys[1:]), len(reply.text)]
     fields = {
@@ -119,10 +119,10 @@ def _tabs(reply: Reply, family: Family) -> Iterator[Entry]:
         mark = keys[0][0].strip()[:1] if keys[0][0].strip()[:1] in ("*", "`") else ""
         fields[last] = fields[last].partition("\n")[0].rstrip(mark + " ")
     if "action" in fields:
-        yield Entry(fields["action"].strip(), fields, 0, len(reply.text), whole=False)
+        yield FoundAction(fields["action"].strip(), fields, 0, len(reply.text), whole=False)
 
 
-GRAMMARS: Mapping[str, Callable[[Reply, Family], Iterator[Entry]]] = {
+GRAMMARS: Mapping[str, Callable[[ReplyText, Family], Iterator[FoundAction]]] = {
     "objects": _objects,
     "calls": _calls,
     "words": _words,

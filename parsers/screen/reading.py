@@ -15,7 +15,7 @@ from parsers.actions import LONGEST, Action, Value, mended
 from parsers.plans import choose_answer
 from parsers.points.lines import places_in
 from parsers.records import Status
-from parsers.reply_text import Nothing, Reply, open_reply, refuses
+from parsers.reply_text import Nothing, ReplyText, open_reply, refuses
 from parsers.screen import (
     BOXED,
     DIRECTIONS,
@@ -27,8 +27,8 @@ from parsers.screen import (
     several,
     with_box,
 )
-from parsers.screen.family import Family, Said
-from parsers.screen.grammars import GRAMMARS, Entry, Fields
+from parsers.screen.family import Family, WrittenAction
+from parsers.screen.grammars import GRAMMARS, Fields, FoundAction
 
 _MOST_CALLS = 48
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{0,20})?|[-+]?\.\d{1,20}")
@@ -59,7 +59,7 @@ def read_action(
     reply = open_reply(text, finish)
     if isinstance(reply, Nothing):
         return ScreenAnswer(reply.status, flags=reply.flags)
-    found: list[Entry] = []
+    found: list[FoundAction] = []
     for scope in _scopes(reply, family):
         entries = islice(GRAMMARS[family.grammar](scope, family), _MOST_CALLS)
         found = [one for one in entries if _act(one, family, side)]
@@ -82,14 +82,14 @@ def read_action(
     return ScreenAnswer(Status.ANSWERED, chosen.action, tuple(sorted(flags)))
 
 
-def _act(entry: Entry, family: Family, side: Side) -> bool:
+def _act(entry: FoundAction, family: Family, side: Side) -> bool:
     """Find out what an entry means; return False if the family has no such action."""
     action = _action(entry.name, entry.fields, family, side)
     entry.action = action or entry.action
     return action is not None
 
 
-def _scopes(reply: Reply, family: Family) -> Iterator[Reply]:
+def _scopes(reply: ReplyText, family: Family) -> Iterator[ReplyText]:
     """Yield the places of an answer, the likeliest first: between answer tokens, behind the
     family's mark, anywhere."""
     if (inside := reply.inside) is not None:
@@ -157,7 +157,7 @@ def _action(native: str, fields: Fields, family: Family, side: Side) -> Action |
     return action if box is None else with_box(action, box)
 
 
-def _box(said: Said, fields: Fields) -> Edges | None:
+def _box(said: WrittenAction, fields: Fields) -> Edges | None:
     """The box that an action is placed with, where the form has one of some size."""
     if said.name not in BOXED or said.to:
         return None
@@ -172,7 +172,12 @@ def _box(said: Said, fields: Fields) -> Edges | None:
 
 
 def _direction(
-    said: Said, fields: Fields, family: Family, side: Side, start: Point | None, end: Point | None
+    said: WrittenAction,
+    fields: Fields,
+    family: Family,
+    side: Side,
+    start: Point | None,
+    end: Point | None,
 ) -> str | None:
     if "" in said.given:
         return said.given[""]
@@ -197,7 +202,7 @@ def _way(fields: Fields, family: Family) -> str | None:
     return None
 
 
-def _ends(said: Said, fields: Fields) -> tuple[Point | None, Point | None]:
+def _ends(said: WrittenAction, fields: Fields) -> tuple[Point | None, Point | None]:
     if said.at and said.at == said.to:
         numbers = _numbers(fields.get(said.at))
         if len(numbers) == 4:

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from parsers.actions import Action
 from parsers.screen import OPPOSITE, SEVERAL, Point, Side, finger_way, gesture, parts, text_of
-from parsers.screen.family import Family, Said
+from parsers.screen.family import Family, WrittenAction
 
 _SWIPED = {"down": (0.7, 0.3), "up": (0.3, 0.7), "right": (0.7, 0.3), "left": (0.3, 0.7)}
 """Where the finger goes down and up, in shares of a side, to move the view some way."""
 
 
-def spell_action(
+def write_action(
     action: Action,
     family: Family,
     numbers: Callable[[Point], Sequence[str]],
@@ -28,7 +28,7 @@ def spell_action(
     through the middle of the picture.
     """
     if action.name == SEVERAL:
-        told = [spell_action(one, family, numbers, size, side=side) for one in parts(action)]
+        told = [write_action(one, family, numbers, size, side=side) for one in parts(action)]
         said_all = [one for one in told if one is not None]
         return _joined(said_all, family) if len(said_all) == len(told) else None
     named = [said for said in family.actions if said.name == action.name]
@@ -66,7 +66,11 @@ def _swiped(action: Action, way: str, size: tuple[int, int]) -> Action:
 
 
 def _fields(
-    said: Said, action: Action, family: Family, numbers: Callable[[Point], Sequence[str]], way: str
+    said: WrittenAction,
+    action: Action,
+    family: Family,
+    numbers: Callable[[Point], Sequence[str]],
+    way: str,
 ) -> dict[str, str] | None:
     """The fields of an action, values as they are written; None where something is missing."""
     plain, quote = family.grammar in ("words", "tabs"), _quote_of(family)
@@ -118,7 +122,7 @@ def _quoted(text: str) -> str:
     return "'" + repr('"' + text)[2:]
 
 
-def _written(said: Said, fields: Mapping[str, str], family: Family) -> str:
+def _written(said: WrittenAction, fields: Mapping[str, str], family: Family) -> str:
     if family.grammar == "calls":
         inside = ", ".join(f"{key}={value}" for key, value in fields.items())
         answer = f"{said.native}({inside})"
@@ -136,7 +140,7 @@ def _written(said: Said, fields: Mapping[str, str], family: Family) -> str:
     return f"{family.lead}{family.opening}{answer}{family.closing}"
 
 
-def _object(said: Said, fields: Mapping[str, str], family: Family) -> str:
+def _object(said: WrittenAction, fields: Mapping[str, str], family: Family) -> str:
     quote = _quote_of(family)
     native = said.native if said.native.isdigit() else quote(said.native)
     tool, inner = family.wrapped or ("", "")

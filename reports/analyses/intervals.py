@@ -15,7 +15,7 @@ from harness.tables.results import coverage
 from parsers import Declaration, Interval, Measure, Results, ScoredUnit
 from parsers.bootstrap import bootstrap
 from parsers.clusters import clustered_values
-from parsers.counting import Parent, cluster_above, parent_of
+from parsers.counting import Parent, cluster_above, counted, parent_of
 from parsers.estimates import Estimate
 from reports.analyses.units import RUN, Analysed
 from reports.frames.rows import RunRows, run_rows
@@ -105,7 +105,7 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
 
 
 def headline_values(
-    units: Iterable[ScoredUnit], found: Results, measure: Measure
+    units: Sequence[ScoredUnit], found: Results, measure: Measure
 ) -> tuple[list[float], list[Parent], list[Parent] | None]:
     """Return the values that the headline averages, by its rules, with their parents and clusters.
 
@@ -114,20 +114,16 @@ def headline_values(
     rules, declared = found.rules, found.declared
     level = declared.level(measure.over)
     cluster = cluster_above(declared, rules, measure.over)
-    counted: list[tuple[float, Parent, Parent]] = []
-    for unit in units:
-        if unit.invalid is not None or unit.status in rules.exclude:
-            failed, scores = rules.invalid == "fail" and not unit.lost, None
-        else:
-            failed, scores = rules.unattempted == "fail", unit.scores
-        if scores is None:
-            scores = found.seen.failed(declared) if failed else {}
-        value = scores.get(measure.name)
+    values: list[float] = []
+    behind: list[ScoredUnit] = []
+    scores = counted(units, rules, found.seen.failed(declared))
+    for unit, known in zip(units, scores, strict=True):
+        value = known.get(measure.name) if known else None
         if value is not None:
-            counted.append((value, parent_of(unit, level), parent_of(unit, cluster)))
-    values = [value for value, _, _ in counted]
-    parents = [parent for _, parent, _ in counted]
-    return values, parents, None if cluster == level else [above for _, _, above in counted]
+            values.append(value)
+            behind.append(unit)
+    above = None if cluster == level else [parent_of(unit, cluster) for unit in behind]
+    return values, [parent_of(unit, level) for unit in behind], above
 
 
 def _both(first: Interval | None, second: Interval | None) -> dict[str, Any]:

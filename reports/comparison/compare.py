@@ -22,8 +22,8 @@ from parsers.clusters import clustered
 from parsers.counting import cluster_above, parent_of
 from reports.comparison.pairing import AGAINST, Paired, pair
 from reports.comparison.replies import replies_of
-from reports.comparison.results import Comparison, Comparisons, Contrast, Progress, verdict
-from reports.comparison.settings import Subject, check_comparable
+from reports.comparison.results import Comparison, Comparisons, Contrast, RunProgress, verdict
+from reports.comparison.settings import check_comparable
 from reports.comparison.spent import takes
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.load import RunLike, changed_lines, corrupt_lines, open_runs
@@ -101,7 +101,7 @@ def compare_runs(
         baseline=first,
         others=tuple(_corrected(comparisons, correction, planned)),
         progress=tuple(
-            Progress(label, of.run.complete, counts.n_settled, counts.n_valid + of.unreached)
+            RunProgress(label, of.run.complete, counts.n_settled, counts.n_valid + of.unreached)
             for label, of in rows.items()
             for counts in [of.total.counts]
         ),
@@ -166,7 +166,7 @@ def _opened(runs: Iterable[RunLike], baseline: RunLike | None) -> dict[str, Run]
 def _comparison(
     first: RunRows,
     second: RunRows,
-    subject: Subject,
+    subject: str,
     shared: tuple[Declaration, tuple[str, ...]],
     splits: Sequence[str],
     planned: float | None,
@@ -216,10 +216,11 @@ def _comparison(
     )
 
 
-def _subject(subject: Subject, splits: Collection[str]) -> str:
-    """Name the compared splits, those that share their units included."""
+def _subject(subject: str, splits: Collection[str]) -> str:
+    """Name what is compared, splits that share their units included."""
     crossed = [f"split ({name})" for name in splits if AGAINST in name]
-    return ", ".join([*([str(subject)] if subject.settings or not crossed else []), *crossed])
+    named = ", ".join(filter(None, [subject, *crossed]))
+    return named or "nothing: both runs have the same settings"
 
 
 def _of_units(

@@ -10,7 +10,7 @@ from statistics import fmean
 from harness.runs import RunError
 from harness.runs.columns import id_column
 from parsers import Declaration, Level, Measure, ScoredUnit
-from parsers.counting import Trial, parent_of, success
+from parsers.counting import Trial, after_exclusion, parent_of, success
 from parsers.repeats import pass_all, pass_at
 from reports.frames.rows import RunRows
 from reports.kind import reports_on
@@ -179,12 +179,11 @@ def _split(ours: ScoredUnit, theirs: ScoredUnit) -> str:
 
 def _counted(rows: RunRows, splits: Sequence[str]) -> Iterator[Trial]:
     """Yield the rows of these splits with the run's rules applied, as in `parsers.averages`."""
-    for repeat, unit in rows.trials:
+    units = after_exclusion((unit for _, unit in rows.trials), rows.rules)
+    for (repeat, _), unit in zip(rows.trials, units, strict=True):
         if unit.lost or (splits and unit.split not in splits):
             continue
-        if unit.status in rows.rules.exclude:
-            yield repeat, replace(unit, invalid=unit.invalid or f"excluded_{unit.status}")
-        elif unit.scores is None and unit.invalid is None and rows.rules.unattempted == "fail":
+        if unit.scores is None and unit.invalid is None and rows.rules.unattempted == "fail":
             yield repeat, replace(unit, scores=rows.seen.failed(rows.declared))
         else:
             yield repeat, unit

@@ -13,7 +13,7 @@ from reports.comparison.pairing import Left
 from reports.comparison.replies import Replies
 from reports.comparison.spent import Takes
 from reports.names import name_of
-from reports.settings import Settings
+from reports.settings import SettingsOfRuns
 from reports.statistics.paired import Difference, Effect
 from reports.statistics.significance import Correction, McNemar, Permutation
 
@@ -85,7 +85,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """The progress of a run.
 
     settled: valid rows with a final outcome.
@@ -122,8 +122,8 @@ class Comparisons:
 
     baseline: str
     others: tuple[Comparison, ...]
-    progress: tuple[Progress, ...]
-    settings: Settings
+    progress: tuple[RunProgress, ...]
+    settings: SettingsOfRuns
     given: dict[str, Any]
     variant: str
     correction: Correction

@@ -9,7 +9,6 @@ name. Which rows were selected does not matter: only shared steps count.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from harness.runs import Run, RunError
@@ -20,38 +19,14 @@ IDENTITY = ("model", "base_url", "model.provider", "model.revision")
 """Settings that identify a model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The differences between two runs.
-
-    settings: first and second value by name; empty if all settings are equal.
-    """
-
-    settings: dict[str, tuple[Setting, Setting]]
-
-    @property
-    def same_model(self) -> bool:
-        return not any(name in IDENTITY for name in self.settings)
-
-    def __str__(self) -> str:
-        if not self.settings:
-            return "nothing: both runs have the same settings"
-        if not self.same_model:
-            extra = [name for name in self.settings if not _of_model(name)]
-            return ", ".join(["model", *extra])
-        return ", ".join(
-            f"{name} ({_shown(a)} against {_shown(b)})" for name, (a, b) in self.settings.items()
-        )
-
-
 def check_comparable(
     first: tuple[str, Run],
     second: tuple[str, Run],
     *,
     overridden: Collection[str] = (),
     vary: Collection[str] = (),
-) -> Subject:
-    """Return what two runs (label and run) differ in.
+) -> str:
+    """Return what two runs (label and run) differ in, in words; "" if in nothing.
 
     overridden: scoring rules that are replaced in both runs and may differ.
     vary: further settings where the runs may differ.
@@ -80,16 +55,16 @@ def check_comparable(
     subject = {n: v for n, v in subject.items() if _of_model(n) or n in question}
     same_model = not any(name in IDENTITY for name in subject)
     too_many = {n: v for n, v in question.items() if n not in vary}
-    if same_model and len(question) <= 1:
-        return Subject(subject)
-    if too_many:
+    if too_many and not (same_model and len(question) == 1):
         also = "" if same_model else "apart from the model "
         raise RunError(
             f"{first_label} and {second_label} cannot be compared: "
             f"{also}they differ in {_listed(too_many)}; "
             f"if that is meant, say {' '.join(f'--vary {name}' for name in too_many)}"
         )
-    return Subject(subject)
+    if same_model:
+        return _listed(subject, "against")
+    return ", ".join(["model", *(name for name in subject if not _of_model(name))])
 
 
 def _of_one_protocol(name: str) -> bool:
@@ -108,8 +83,9 @@ def _of_model(name: str) -> bool:
     return row_of(name).about == "model"
 
 
-def _listed(values: Mapping[str, tuple[Setting, Setting]]) -> str:
-    return ", ".join(f"{name} ({_shown(a)} and {_shown(b)})" for name, (a, b) in values.items())
+def _listed(values: Mapping[str, tuple[Setting, Setting]], between: str = "and") -> str:
+    pairs = ((name, _shown(a), _shown(b)) for name, (a, b) in values.items())
+    return ", ".join(f"{name} ({one} {between} {other})" for name, one, other in pairs)
 
 
 def _shown(value: Setting) -> str:

@@ -16,7 +16,7 @@ from reports.comparison.results import (
     Comparison,
     Comparisons,
     Contrast,
-    Progress,
+    RunProgress,
     p_text,
     primary,
 )
@@ -140,7 +140,7 @@ def comparison_grid(comparisons: Comparisons) -> Grid:
         needed = [f"{_clusters(comparisons)} for 80 % power"]
     return Grid(
         title="",
-        columns=(tables.Column("metric", "left"), *map(tables.Column, (*HEADS, *needed))),
+        columns=(tables.Heading("metric", "left"), *map(tables.Heading, (*HEADS, *needed))),
         sections=tuple(
             Section(
                 (
@@ -216,7 +216,7 @@ def _above(comparisons: Comparisons) -> Iterator[str]:
     yield from (_progress(one, units) for one in comparisons.progress if not one.complete)
 
 
-def _progress(progress: Progress, units: str) -> str:
+def _progress(progress: RunProgress, units: str) -> str:
     share = "" if progress.share is None else f", {percent(progress.share)} %"
     return (
         f"INCOMPLETE: {progress.run} has answered {progress.settled:,} of {progress.valid:,} "

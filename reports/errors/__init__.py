@@ -16,7 +16,7 @@ from it and is registered in `reports.kind`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -159,12 +159,13 @@ class UnitError:
 class UnitErrors:
     """The classes of errors of every kind of unit, and what a kind may replace.
 
-    columns: of frames, with what a kind has to say of an error beyond its class.
+    columns: of frames, with what a kind has to say of an error beyond its class, and how each is
+        read from an error.
     shown: the facts that are shown with an example.
     wrong: the classes of answers that miss the main measure, in order of precedence.
     """
 
-    columns: tuple[Column, ...] = ()
+    columns: tuple[tuple[Column, Callable[[Any], Any]], ...] = ()
     shown: tuple[str, ...] = ()
     wrong: tuple[ClassInfo, ...] = (FAILURE,)
 
@@ -187,17 +188,9 @@ class UnitErrors:
         """Return the class of a row, given its general one."""
         return found
 
-    def facts(self, error: UnitError) -> Mapping[str, Any]:
-        """Return the values of `columns`."""
-        return {}
-
-    def beside(self, rows: pd.DataFrame) -> Mapping[str, int]:
-        """Further counts over the rows of a run's frame."""
-        return {}
-
-    def remarks(self, beside: Mapping[str, Any]) -> Sequence[str]:
-        """These counts in words."""
-        return ()
+    def beside(self, rows: pd.DataFrame) -> tuple[Mapping[str, int], Sequence[str]]:
+        """Return further counts over the rows of a run's frame, and the same in words."""
+        return {}, ()
 
 
 def errors_of(run: Run) -> UnitErrors:
@@ -267,7 +260,7 @@ def by_outcome(record: Unit[Any], declared: Declaration) -> UnitError:
     return replace(bare, error_class=FAILED)
 
 
-def short(text: object) -> str:
-    """Return a text as one line of at most `CUT` characters."""
+def short(text: object, most: int = CUT) -> str:
+    """Return a text as one line of at most so many characters."""
     line = clean(text)
-    return line if len(line) <= CUT else line[: CUT - 1] + "…"
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -98,7 +98,7 @@ def columns(run: Run) -> tuple[Column, ...]:
         Column(id_column(declared), "str", f"the {declared.unit}"),
         *(Column(name, "category", meaning) for name, meaning in _grouped(declared).items()),
         *ERROR_COLUMNS[:2],
-        *errors_of(run).columns,
+        *(column for column, _ in errors_of(run).columns),
         ERROR_COLUMNS[2],
     )
 
@@ -150,7 +150,7 @@ def _rows(
             id_column(declared): record.unit_id,
             SPLIT: record.split,
             **{level_column(one): record.parents.get(one.name) for one in declared.levels},
-            **errors.facts(error),
+            **{column.name: value(error) for column, value in errors.columns},
             "error_class": str(error.error_class),
             "error_detail": error.detail,
             "human_label": labels.get(record.key),

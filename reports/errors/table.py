@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,12 +12,12 @@ import pandas as pd
 from harness import tables
 from harness.runs import Run
 from harness.runs.columns import id_column, level_column
-from harness.tables import Cell, Grid, Row, Section, bounds, clean, few_notes, percent
+from harness.tables import Grid, Row, Section, few_notes
 from parsers import Declaration
-from reports.errors import classes_of, errors_of
+from reports.errors import classes_of, errors_of, short
 from reports.errors.frame import ALL, counts, errors_frame, keys
 from reports.frames.units import Column, typed
-from reports.grid import frame_data, interval, plain_records
+from reports.grid import cell, frame_data, interval, plain_records
 from reports.load import RunLike, open_runs, unfinished_lines
 from reports.settings import about, attrs_of
 
@@ -72,7 +73,7 @@ def errors_table(
     `attrs` of the frame:
     constants, differences, given, key, runs: as in `reports.tables`.
     examples: the example units.
-    beside: by run, further counts of its kind of units; `remarks` puts these into words.
+    beside, remarks: by run, further counts of its kind of units, and the same in words.
     labels: labels given by people, counted by class.
     problems: messages about unreadable lines of labels.
     unfinished, corrupt: messages about unfinished and damaged runs.
@@ -93,10 +94,10 @@ def errors_table(
         for row in counts(label, run, by, frame[frame["run"].astype("str") == label])
     ]
     table = typed(counted, columns(words.units))
-    beside = [
-        {"run": label, **errors_of(run).beside(frame[frame["run"].astype("str") == label])}
+    beside = {
+        label: errors_of(run).beside(frame[frame["run"].astype("str") == label])
         for label, run in opened.items()
-    ]
+    }
     table.attrs = {
         **attrs_of(opened),
         "given": {},
@@ -105,12 +106,8 @@ def errors_table(
         "examples": [
             one for label, run in opened.items() for one in _examples(frame, label, run, examples)
         ],
-        "beside": beside,
-        "remarks": [
-            f"{one['run']}: {'; '.join(remarks)}"
-            for one, run in zip(beside, opened.values(), strict=True)
-            if (remarks := errors_of(run).remarks(one))
-        ],
+        "beside": [{"run": label, **counts} for label, (counts, _) in beside.items()],
+        "remarks": [f"{label}: {'; '.join(said)}" for label, (_, said) in beside.items() if said],
         "labels": _labels(frame, words.units),
         "problems": frame.attrs["problems"],
         "unfinished": unfinished_lines(opened),
@@ -161,12 +158,9 @@ def _examples(frame: pd.DataFrame, label: str, run: Run, limit: int) -> list[Exa
 
 def _labels(frame: pd.DataFrame, units: str) -> list[dict[str, Any]]:
     labelled = frame[frame["human_label"].notna()]
-    counts: dict[tuple[str, str, str], int] = {}
     names = ("run", "human_label", "error_class")
     columns = (labelled[name].astype("str").tolist() for name in names)
-    for run, label, error_class in zip(*columns, strict=True):
-        key = run, label, error_class
-        counts[key] = counts.get(key, 0) + 1
+    counts = Counter(zip(*columns, strict=True))
     return [
         {"run": run, "label": label, "error_class": error_class, units: count}
         for (run, label, error_class), count in sorted(counts.items())
@@ -196,8 +190,8 @@ def grids(table: pd.DataFrame) -> list[Grid]:
     counts = Grid(
         title="",
         columns=(
-            tables.Column("class", "left"),
-            *map(tables.Column, (words.units, "share", "of errors")),
+            tables.Heading("class", "left"),
+            *map(tables.Heading, (words.units, "share", "of errors")),
         ),
         sections=tuple(_section(*key, rows, words.units) for key, rows in sections.items()),
         above=about(table.attrs),
@@ -236,19 +230,7 @@ def _section(
                 (
                     record["title"],
                     f"{record[units]:,}",
-                    *(
-                        ""
-                        if record[name] is None
-                        else Cell(
-                            percent(record[name]),
-                            bounds(
-                                record[f"{name}_low"],
-                                record[f"{name}_high"],
-                                few=bool(record[f"{name}_few"]),
-                            ),
-                        )
-                        for name in _SHARES
-                    ),
+                    *(cell(record, name, "percent") for name in _SHARES),
                 )
             )
             for record in records
@@ -263,12 +245,12 @@ def _example_grid(table: pd.DataFrame) -> Grid:
     for one in table.attrs["examples"]:
         cells = (
             _example_name(one, table.attrs["ids"]),
-            *(_cut(one.get(name, "")) for name in shown),
+            *(short(one.get(name, ""), _TEXT) for name in shown),
         )
         sections.setdefault((one["run"], one["error_class"]), []).append(Row(cells))
     return Grid(
         title="Examples",
-        columns=tuple(tables.Column(head, "left") for head in (words.unit, *shown)),
+        columns=tuple(tables.Heading(head, "left") for head in (words.unit, *shown)),
         sections=tuple(
             Section(tuple(rows), title=f"{run}: {table.attrs['titles'][name]}")
             for (run, name), rows in sections.items()
@@ -285,22 +267,14 @@ def _example_name(one: Example, ids: Sequence[str]) -> str:
     return f"{unit}{repeat}{detail}{label}"
 
 
-def _cut(text: object) -> str:
-    line = clean(text)
-    return line if len(line) <= _TEXT else line[: _TEXT - 1] + "…"
-
-
 def _label_lines(table: pd.DataFrame) -> list[str]:
     """Return a line per run with its labels, the most frequent first."""
-    runs: dict[str, dict[str, int]] = {}
+    runs: dict[str, Counter[str]] = {}
     for one in table.attrs["labels"]:
-        counts = runs.setdefault(one["run"], {})
-        counts[one["label"]] = counts.get(one["label"], 0) + one[table.attrs["words"].units]
-    return [
-        f"labels of {run}: "
-        + ", ".join(
-            f"{label} {steps}"
-            for label, steps in sorted(counts.items(), key=lambda i: (-i[1], i[0]))
-        )
-        for run, counts in runs.items()
-    ]
+        runs.setdefault(one["run"], Counter())[one["label"]] += one[table.attrs["words"].units]
+    lines = []
+    for run, of_run in runs.items():
+        # Labels are sorted already, and equally frequent ones stay in that order.
+        listed = ", ".join(f"{label} {steps}" for label, steps in of_run.most_common())
+        lines.append(f"labels of {run}: {listed}")
+    return lines

@@ -35,7 +35,15 @@ from harness.runs import Run, open_run
 from harness.runs.files import built_aside
 from harness.tables import clean
 
-__all__ = ["EXPORTS", "ExportError", "ExportFormat", "Folder", "export", "file_name", "option"]
+__all__ = [
+    "EXPORTS",
+    "ExportError",
+    "ExportFolder",
+    "ExportFormat",
+    "export",
+    "file_name",
+    "option",
+]
 
 LONGEST = 200
 """Bytes of a name without its ending: file systems take 255."""
@@ -63,7 +71,7 @@ def file_name(text: str) -> str:
     return f"{cut}-{digest}".lstrip("-")
 
 
-class Folder:
+class ExportFolder:
     """The output folder of an export, as a context manager: all files appear together or none."""
 
     def __init__(self, out: Path, *, overwrite: bool = False) -> None:
@@ -146,7 +154,7 @@ class Folder:
 class ExportFormat(Protocol):
     """A format of another project. Fields made by `option` are options of the command."""
 
-    def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
+    def write(self, runs: Mapping[str, Run], folder: ExportFolder) -> Iterable[str]:
         """Write runs, by label, to paths that `folder` gives; labels are unique, and hostile texts.
 
         Returns:
@@ -229,7 +237,7 @@ def export(
                 f"{clean(label)} is not finished: go on with it, or give --unfinished to export "
                 "what there is, marked as such"
             )
-    folder = Folder(Path(out), overwrite=overwrite)
+    folder = ExportFolder(Path(out), overwrite=overwrite)
     with folder:
         try:
             notes = tuple(chosen.write(opened, folder))

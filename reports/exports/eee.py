@@ -28,7 +28,7 @@ from reports.names import name_of
 
 if TYPE_CHECKING:
     from harness.runs import Run
-    from reports.exports import Folder
+    from reports.exports import ExportFolder
     from reports.exports.results import Result
 
 WORDS = {
@@ -61,7 +61,7 @@ class EeeExport:
         "", "When the record is made, in ISO 8601.  [default: the run's last start]", metavar="TIME"
     )
 
-    def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
+    def write(self, runs: Mapping[str, Run], folder: ExportFolder) -> Iterable[str]:
         """Write a file per run."""
         self._check(runs.values())
         for run in runs.values():

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from harness.runs import Run
-from harness.settings import FIELDS, OF_MODEL, SETTINGS, Setting, without_places, written
+from harness.runs.places import without_places
+from harness.settings import FIELDS, OF_MODEL, SETTINGS, Setting, written
 from harness.tables import clean
 from harness.tables.results import mean_text, parents_text
 from reports.comparability import row_of
@@ -104,7 +105,7 @@ def command_of(config: Mapping[str, Any], *, data: object = None) -> str:
     """Return the command that carries out a run with these settings on record, for others to read.
 
     Settings with their default are left out. Addresses and folders are private: `URL`, `FOLDER` and
-    the mere names of files replace them (`harness.settings.places`), and `[masked]` for secrets.
+    the mere names of files replace them (`harness.runs.places`), and `[masked]` for secrets.
 
     Args:
         config: the configuration on record (`Manifest.config`).

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
     from harness.runs import Run
-    from reports.exports import Folder
+    from reports.exports import ExportFolder
     from reports.exports.results import Result
 
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
@@ -61,7 +61,7 @@ class HubExport:
     source_user: str = option("", "Whose evaluation it is: a user of the hub.", metavar="NAME")
     source_org: str = option("", "The same for an organisation.", metavar="NAME")
 
-    def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
+    def write(self, runs: Mapping[str, Run], folder: ExportFolder) -> Iterable[str]:
         """Write a file per run."""
         self._check(runs)
         for label, run in runs.items():

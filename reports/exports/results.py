@@ -8,8 +8,7 @@ from typing import Literal
 
 from harness.runs import Run
 from harness.tables.results import POOLED
-from parsers import Declaration, Interval, Measure
-from parsers.counting import after_exclusion
+from parsers import Declaration, Interval, Measure, counting
 from parsers.declaration import SPLIT
 from parsers.estimates import Results
 from parsers.records import Scores
@@ -86,18 +85,14 @@ def counted(rows: RunRows) -> dict[tuple[str, int], Scores]:
 
     Units that do not count are missing; those that count as failures have the scores of one.
     """
-    rules, failed = rows.rules, rows.seen.failed(rows.declared)
-    units = after_exclusion((unit for _, unit in rows.trials), rules)
-    found: dict[tuple[str, int], Scores] = {}
-    for (repeat, _), unit in zip(rows.trials, units, strict=True):
-        scores = unit.scores
-        if unit.invalid is not None:
-            scores = failed if rules.invalid == "fail" and not unit.lost else None
-        elif scores is None and rules.unattempted == "fail":
-            scores = failed
-        if scores is not None:
-            found[unit.unit_id, repeat] = scores
-    return found
+    scores = counting.counted(
+        (unit for _, unit in rows.trials), rows.rules, rows.seen.failed(rows.declared)
+    )
+    return {
+        (unit.unit_id, repeat): known
+        for (repeat, unit), known in zip(rows.trials, scores, strict=True)
+        if known is not None
+    }
 
 
 def _results(split: str, found: Results) -> Iterator[Result]:

@@ -18,7 +18,7 @@ from reports.names import name_of
 
 if TYPE_CHECKING:
     from harness.runs import Run
-    from reports.exports import Folder
+    from reports.exports import ExportFolder
 
 RESULTS = (
     *("run", "model", "benchmark", "split", "measure", "average", "invalid", "headline", "value"),
@@ -38,7 +38,7 @@ class CsvExport:
         "no crawler collects them.",
     )
 
-    def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
+    def write(self, runs: Mapping[str, Run], folder: ExportFolder) -> Iterable[str]:
         """Write the tables of all runs together."""
         from reports.frames.steps import steps_frame
         from reports.grid import frame_data
@@ -53,7 +53,7 @@ class CsvExport:
             self._put(folder, "steps", frame_data(frame, {}, ()))
             yield from filter(None, [guarding_notes(run.path for run in runs.values())])
 
-    def _put(self, folder: Folder, name: str, data: Data) -> None:
+    def _put(self, folder: ExportFolder, name: str, data: Data) -> None:
         from harness.tables.data import to_parquet
 
         grid, path = Grid("", (), (), data=data), folder.path(f"{name}.{self.form}")

@@ -1,9 +1,8 @@
-"""Runs as tidy, typed frames at three levels.
+"""Runs as tidy, typed frames at two levels.
 
 | module | function | a row per |
 |---|---|---|
 | `steps` | `steps_frame` | run, unit and repeat |
-| `tasks` | `tasks_frame` | run, innermost parent (task) and repeat |
 | `runs` | `runs_frame` | run; with the settings that differ |
 
 The columns of each are the `columns` of its module for what a benchmark declares; `units` has those

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
-import pandas as pd
 
 from parsers.estimates import QUARTILES, SD, SD_BETWEEN, SD_WITHIN
 from reports.frames.rows import RunRows
@@ -26,43 +25,48 @@ def disagreement(rows: RunRows) -> str:
     summary = rows.run.summary if rows.run.complete else {}
     if "estimates" not in summary:
         return ""
-    counts = msgspec.to_builtins(rows.total.counts)
-    ours = {name: of for name, of in counts.items() if name not in ("n_parents", "behind")}
-    for row in rows.total.rows:
-        if row.average not in (QUARTILES, SD, SD_WITHIN, SD_BETWEEN):
-            ends = ("low", "high", "method", "clusters", "few")
-            ours[_name(row.measure, row.average, row.rule)] = {
-                **{
-                    name: getattr(row, name) for name in ("number", "n", "units", "won", "complete")
-                },
-                **{name: getattr(row.interval, name, None) for name in ends},
-            }
-    found = _other_figures(summary, ours, rows.frame)
+    recorded = _recorded(summary)
+    found = [one for name, own in _ours(rows) for one in _differing(name, recorded.get(name), own)]
     if not found:
         return ""
-    name, recorded, given = found[0]
+    name, theirs, given = found[0]
     more = f", and {len(found) - 1} others" if found[1:] else ""
     return (
-        f"DISAGREES: {rows.label}: summary.json has {_figure(recorded)} as {name}, its lines "
+        f"DISAGREES: {rows.label}: summary.json has {_figure(theirs)} as {name}, its lines "
         f"give {_figure(given)}{more}; one of the two was changed after the run"
     )
 
 
-def _name(measure: object, average: object, rule: object) -> str:
-    return f"{measure} ({average}, {rule})"
+def _ours(rows: RunRows) -> Iterator[tuple[str, Any]]:
+    """Yield the figures that the lines give, by name."""
+    counts = msgspec.to_builtins(rows.total.counts)
+    yield from ((name, of) for name, of in counts.items() if name not in ("n_parents", "behind"))
+    for row in rows.total.rows:
+        if row.average not in (QUARTILES, SD, SD_WITHIN, SD_BETWEEN):
+            own = {name: getattr(row, name) for name in ("number", "n", "units", "won", "complete")}
+            ends = ("low", "high", "method", "clusters", "few")
+            of_interval = {name: getattr(row.interval, name, None) for name in ends}
+            yield _name(row.measure, row.average, row.rule), own | of_interval
+    tokens = {name: int(rows.frame[f"{name}_tokens"].sum()) for name in ("input", "output")}
+    yield "usage", tokens
+    cost = rows.frame["cost"].dropna()
+    yield "cost", cost.sum() if len(cost) else None
 
 
 def _recorded(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counts and the numbers over all units that a summary has, by name."""
-    found: dict[str, Any] = {}
-    for name in ("counts", "estimates"):
-        rows = summary.get(name)
-        for row in rows if isinstance(rows, list) else ():
+    """Return the figures over all units that a summary has, by the same names."""
+    found: dict[str, Any] = {name: summary.get(name) for name in ("usage", "cost")}
+    for key in ("counts", "estimates"):
+        listed = summary.get(key)
+        for row in listed if isinstance(listed, list) else ():
             if isinstance(row, Mapping) and not row.get("group"):
-                named = name == "estimates"
-                key = _name(row.get("measure"), row.get("average"), row.get("rule"))
-                found |= {key: row} if named else row
+                name = _name(row.get("measure"), row.get("average"), row.get("rule"))
+                found |= row if key == "counts" else {name: row}
     return found
+
+
+def _name(measure: object, average: object, rule: object) -> str:
+    return f"{measure} ({average}, {rule})"
 
 
 def _figure(value: object) -> str:
@@ -71,24 +75,8 @@ def _figure(value: object) -> str:
     return str(value) if isinstance(value, int) else "nothing" if value is None else "no number"
 
 
-Figure = tuple[str, object, object]
-
-
-def _other_figures(
-    summary: Mapping[str, Any], ours: Mapping[str, Any], frame: pd.DataFrame
-) -> list[Figure]:
-    """Return the figures that differ: name, recorded, given by the lines."""
-    usage = summary.get("usage")
-    recorded = _recorded(summary)
-    found = [one for name, own in ours.items() for one in _differing(name, recorded.get(name), own)]
-    for name in ("input", "output"):
-        tokens = usage.get(name) if isinstance(usage, Mapping) else usage
-        found += _differing(f"usage.{name}", tokens, int(frame[f"{name}_tokens"].sum()))
-    cost = frame["cost"].dropna()
-    return [*found, *_differing("cost", summary.get("cost"), cost.sum() if len(cost) else None)]
-
-
-def _differing(name: str, recorded: Any, ours: Any) -> Iterator[Figure]:
+def _differing(name: str, recorded: Any, ours: Any) -> Iterator[tuple[str, object, object]]:
+    """Yield the figures that differ: name, recorded, given by the lines."""
     if isinstance(ours, Mapping):
         inner = recorded if isinstance(recorded, Mapping) else {}
         for key, value in ours.items():

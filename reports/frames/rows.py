@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import Literal, get_args
 
 import pandas as pd
@@ -120,7 +121,7 @@ def common_rows(runs: Sequence[RunRows]) -> list[RunRows]:
     A task of which a row is missing counts as incomplete. Raises `RunError` if no row is shared, as
     between runs of different benchmarks.
     """
-    shared = set.intersection(*(_done(rows) for rows in runs))
+    shared = set.intersection(*map(_done, runs))
     if not shared:
         raise RunError(
             f"no {runs[0].declared.unit} has an outcome in all of these runs, so --common "
@@ -133,30 +134,23 @@ def common_rows(runs: Sequence[RunRows]) -> list[RunRows]:
         known = parents[id_column(declared)].nunique()
         for task, number in (*rows.lengths.items(), *known.items()):
             lengths[str(task)] = max(lengths.get(str(task), 0), int(number))
-    return [_only(rows, shared, lengths) for rows in runs]
+    reduced = []
+    for rows in runs:
+        kept = [(unit.split, unit.unit_id) in shared for _, unit in rows.trials]
+        trials = tuple(compress(rows.trials, kept))
+        frame = rows.frame[kept].reset_index(drop=True)
+        reduced.append(replace(rows, frame=frame, trials=trials, lengths=lengths, unreached=0))
+    return reduced
 
 
 def _done(rows: RunRows) -> set[tuple[str, str]]:
     """Return the split and id of the rows that are invalid or settled in every repeat."""
-    of_step: dict[tuple[str, str], bool] = {}
-    for _, unit in rows.trials:
-        key = unit.split, unit.unit_id
-        done = unit.invalid is not None or unit.scores is not None
-        of_step[key] = of_step.get(key, True) and done
-    return {key for key, done in of_step.items() if done}
-
-
-def _only(rows: RunRows, kept: set[tuple[str, str]], lengths: dict[str, int]) -> RunRows:
-    places = [
-        place for place, (_, unit) in enumerate(rows.trials) if (unit.split, unit.unit_id) in kept
-    ]
-    return replace(
-        rows,
-        frame=rows.frame.iloc[places].reset_index(drop=True),
-        trials=tuple(rows.trials[place] for place in places),
-        lengths=lengths,
-        unreached=0,
-    )
+    waiting = {
+        (unit.split, unit.unit_id)
+        for _, unit in rows.trials
+        if unit.invalid is None and unit.scores is None
+    }
+    return {(unit.split, unit.unit_id) for _, unit in rows.trials} - waiting
 
 
 def _rows(
@@ -175,7 +169,7 @@ def _rows(
         raise RunError(f"{run.path} holds a row that cannot be read: {error}") from error
     if chosen != own:
         trials = _in_variant(label, run, trials, chosen)
-    unreached = 0 if run.complete else _unreached(run.manifest, len(frame))
+    unreached = 0 if run.complete else max(0, run.manifest.planned - len(frame))
     partial = run.manifest.dataset.get("partial_tasks")
     known = partial.items() if isinstance(partial, Mapping) else ()
     lengths = {parent: total for parent, total in known if isinstance(total, int)}
@@ -260,14 +254,6 @@ def _rules(
         cluster=cluster,
     )
     return rules.resolved(declared)
-
-
-def _unreached(manifest: Manifest, recorded: int) -> int:
-    rows, config = manifest.dataset.get("rows"), manifest.config
-    repeats, shuffles = config.get("repeats", 1), config.get("shuffles", 1)
-    if not isinstance(rows, int) or not isinstance(repeats, int) or not isinstance(shuffles, int):
-        return 0
-    return max(0, rows * max(repeats, shuffles) - recorded)
 
 
 def _trials(frame: pd.DataFrame, declared: Declaration) -> tuple[Trial, ...]:

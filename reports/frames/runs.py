@@ -148,7 +148,7 @@ def facts(rows: RunRows) -> dict[str, Any]:
     provider has of the run in batches.
     """
     of_kind = reports_on(rows.declared.kind).facts
-    counts = rows.total.counts
+    counts, agreed = rows.total.counts, rows.frame["agreement"].dropna()
     statuses = sorted(counts.statuses.items(), key=lambda item: (-item[1], item[0]))
     return {
         "run": rows.label,
@@ -166,29 +166,20 @@ def facts(rows: RunRows) -> dict[str, Any]:
         "parse_failure_rate": counts.parse_failure_rate,
         "statuses": ", ".join(f"{name} {n}" for name, n in statuses),
         **{
-            name: _tokens(rows, name) for name in ("input_tokens", "cached_tokens", "output_tokens")
+            name: None if (tokens := _sum(rows.frame[name])) is None else int(tokens)
+            for name in ("input_tokens", "cached_tokens", "output_tokens")
         },
-        "cost": _cost(rows),
+        "cost": _sum(rows.frame["cost"]),
         "dates": rows.run.manifest.dates,
         "replies": ", ".join(reused_replies(rows.run.path)).replace(" replies", ""),
         "repeat_sd": rows.total.spread,
         "over_repeats": repeats_text(rows.total),
-        "agreement": _agreement(rows),
+        "agreement": float(agreed.mean()) if len(agreed) else None,
         **({"waiting": str(waiting)} if (waiting := rows.run.waiting) else {}),
         **({"beside": dict(of_kind(rows))} if of_kind else {}),
     }
 
 
-def _agreement(rows: RunRows) -> float | None:
-    found = rows.frame["agreement"].dropna()
-    return float(found.mean()) if len(found) else None
-
-
-def _tokens(rows: RunRows, name: str) -> int | None:
-    known = rows.frame[name].dropna()
-    return int(known.sum()) if len(known) else None
-
-
-def _cost(rows: RunRows) -> float | None:
-    known = rows.frame["cost"].dropna()
-    return math.fsum(known.tolist()) if len(known) else None
+def _sum(column: pd.Series[Any]) -> float | None:
+    known = column.dropna().tolist()
+    return math.fsum(known) if known else None

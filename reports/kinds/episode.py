@@ -19,7 +19,15 @@ from reports.frames.units import Getter, KindColumns, unit_column
 from reports.keys import UNKNOWN, Group, Key, banded
 from reports.kind import KindReports
 from reports.settings import Setting
-from reports.view.parts import LONGEST, Cell, Drawn, Frame, Line, Part, UnitPage
+from reports.view.parts import (
+    LONGEST,
+    ComparedCell,
+    ComparedLine,
+    DrawnBox,
+    Frame,
+    UnitPage,
+    UnitPart,
+)
 
 if TYPE_CHECKING:
     from reports.frames.rows import RunRows
@@ -194,34 +202,36 @@ class EpisodePage(UnitPage):
         steps = "" if end.steps is None else f"{end.steps} step{'s' * (end.steps != 1)}: "
         return f"{steps}{end.how}"[:LONGEST]
 
-    def part(self, record: Unit[Any]) -> Part:
-        """Return the result of an episode, and its task as recorded."""
-        return Part(heads=("episode",), lines=list(_lines(record)), raw=record.detail)
-
-    def strip(self, record: Unit[Any], calls: Sequence[CallRecord]) -> Sequence[Frame]:
-        """Return a frame for every step, and one for the end."""
-        steps = steps_taken(calls)
-        last, goal = len(steps) - 1, record.goal
-        frames = []
-        for place, step in enumerate(steps):
-            frame = _frame(str(place + 1) if place < last else "end", step)
-            frames.append(frame._replace(goal=step.seen.goal if step.seen.goal != goal else ""))
-            goal = step.seen.goal
-        if record.invalid == ENVIRONMENT_ERROR and frames:
-            # Its last action is on record nowhere, as nothing came back.
-            where = max(0, last - 1)
-            reason = f"the environment failed: {record.error or 'unknown'}"
-            frames[where] = frames[where]._replace(after=reason, failed=True)
-        return frames
+    def part(self, record: Unit[Any], calls: Sequence[CallRecord]) -> UnitPart:
+        """Return the result of an episode, its task as recorded, and its steps."""
+        lines, strip = list(_lines(record)), _strip(record, calls)
+        return UnitPart(heads=("episode",), lines=lines, raw=record.detail, strip=strip)
 
 
-def _lines(record: Unit[Any]) -> Iterator[Line]:
+def _strip(record: Unit[Any], calls: Sequence[CallRecord]) -> list[Frame]:
+    """Return a frame for every step, and one for the end."""
+    steps = steps_taken(calls)
+    last, goal = len(steps) - 1, record.goal
+    frames = []
+    for place, step in enumerate(steps):
+        frame = _frame(str(place + 1) if place < last else "end", step)
+        frames.append(frame._replace(goal=step.seen.goal if step.seen.goal != goal else ""))
+        goal = step.seen.goal
+    if record.invalid == ENVIRONMENT_ERROR and frames:
+        # Its last action is on record nowhere, as nothing came back.
+        where = max(0, last - 1)
+        reason = f"the environment failed: {record.error or 'unknown'}"
+        frames[where] = frames[where]._replace(after=reason, failed=True)
+    return frames
+
+
+def _lines(record: Unit[Any]) -> Iterator[ComparedLine]:
     end = ended(record)
     if end is None:
         return
-    yield Line("end", (Cell(end.how),))
-    yield Line("steps", (Cell("–" if end.steps is None else str(end.steps)),))
-    yield Line("reward", (Cell("–" if end.reward is None else f"{end.reward:g}"),))
+    yield ComparedLine("end", (ComparedCell(end.how),))
+    yield ComparedLine("steps", (ComparedCell("–" if end.steps is None else str(end.steps)),))
+    yield ComparedLine("reward", (ComparedCell("–" if end.reward is None else f"{end.reward:g}"),))
 
 
 def _frame(head: str, step: LiveStep) -> Frame:
@@ -235,7 +245,7 @@ def _frame(head: str, step: LiveStep) -> Frame:
     tag = "".join(one if one.isprintable() else "�" for one in done.short[: TAG + 1])
     tag = tag if len(tag) <= TAG else tag[: TAG - 1] + "…"
     return shown._replace(
-        boxes=[Drawn("chosen", done.box, tag)] if done.box and not action.point else [],
+        boxes=[DrawnBox("chosen", done.box, tag)] if done.box and not action.point else [],
         point=action.point,
         mark=tag if action.point else "",
         to=_dragged_to(action),

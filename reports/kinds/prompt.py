@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.runs import Run, Unit
+from harness.runs import CallRecord, Run, Unit
 from parsers.actions import Action
 from reports.errors import FAILED, FAILURE, ClassInfo, UnitError, UnitErrors, short
 from reports.frames.units import KindColumns, predicted, unit_column
 from reports.kind import KindReports
-from reports.view.parts import Cell, Line, Part, UnitPage, action_lines
+from reports.view.parts import ComparedCell, ComparedLine, UnitPage, UnitPart, action_lines
 
 WRONG = (
     ClassInfo("wrong_function", "wrong function", "wrong", "another function than the right one"),
@@ -57,19 +58,23 @@ class PromptErrors(UnitErrors):
 class PromptPage(UnitPage):
     """The right action and the one that was answered, side by side; the prompt is the question."""
 
-    def part(self, record: Unit[Any]) -> Part:
+    def part(self, record: Unit[Any], calls: Sequence[CallRecord]) -> UnitPart:
         said = record.prediction.action if record.prediction else None
         gold: Action = record.detail.gold
         cells = [_cells(action, record.detail.asked) for action in (gold, said)]
         names = list(dict.fromkeys(name for each in cells for name in each))
         lines = [
-            Line(name, tuple(each.get(name, Cell("–")) for each in cells), _same(name, *cells))
+            ComparedLine(
+                name,
+                tuple(each.get(name, ComparedCell("–")) for each in cells),
+                _same(name, *cells),
+            )
             for name in names
         ]
-        return Part(heads=("right", "answered"), lines=lines)
+        return UnitPart(heads=("right", "answered"), lines=lines)
 
 
-def _cells(action: Action | None, prompt: str) -> dict[str, Cell]:
+def _cells(action: Action | None, prompt: str) -> dict[str, ComparedCell]:
     """Return the parts of an action by name; an element as the prompt shows it."""
     cells = {line.name: line.cells[0] for line in action_lines(action)}
     if action is not None and action.element is not None:
@@ -77,20 +82,20 @@ def _cells(action: Action | None, prompt: str) -> dict[str, Cell]:
     return cells
 
 
-def _shown(element: str, prompt: str) -> Cell:
+def _shown(element: str, prompt: str) -> ComparedCell:
     """Return an element with its children as the prompt shows it: `<a[SD]| <i| Help> >`."""
     found = re.search(rf"<\w*\[{re.escape(element)}\]\|", prompt)
     if found is None:
-        return Cell(f"{element}, not in the prompt")
+        return ComparedCell(f"{element}, not in the prompt")
     depth = 0
     for bracket in re.finditer("[<>]", prompt[found.start() : found.start() + _LONGEST]):
         depth += 1 if bracket[0] == "<" else -1
         if depth == 0:
-            return Cell(code=prompt[found.start() : found.start() + bracket.end()])
-    return Cell(code=prompt[found.start() : found.start() + _LONGEST] + "…")
+            return ComparedCell(code=prompt[found.start() : found.start() + bracket.end()])
+    return ComparedCell(code=prompt[found.start() : found.start() + _LONGEST] + "…")
 
 
-def _same(name: str, right: dict[str, Cell], said: dict[str, Cell]) -> bool | None:
+def _same(name: str, right: dict[str, ComparedCell], said: dict[str, ComparedCell]) -> bool | None:
     """Return True if function or element are right; the scores say it of the rest."""
     return right.get(name) == said.get(name) if name in ("action", "element") else None
 

@@ -71,7 +71,7 @@ class SourceRow(msgspec.Struct, forbid_unknown_fields=True):
     keys: Stated = {}
 
 
-class Source(msgspec.Struct, forbid_unknown_fields=True):
+class Publication(msgspec.Struct, forbid_unknown_fields=True):
     id: str
     paper: str
     table: str
@@ -106,7 +106,7 @@ class Scope(msgspec.Struct, frozen=True, eq=False, kw_only=True, forbid_unknown_
 
 
 class PublishedFile(Scope, frozen=True, eq=False, kw_only=True, forbid_unknown_fields=True):
-    source: list[Source]
+    source: list[Publication]
     keys: Stated = {}
 
 
@@ -172,7 +172,7 @@ def read_file(path: Path) -> PublishedFile:
         raise PublishedError(f"{path} cannot be read: {error}") from error
 
 
-def _rows(source: Source, file: PublishedFile) -> Iterator[Published]:
+def _rows(source: Publication, file: PublishedFile) -> Iterator[Published]:
     for row in source.rows:
         stated = file.keys | source.keys | row.keys
         keys = {name: text_of(value) for name, value in stated.items()}
@@ -199,13 +199,13 @@ def _rows(source: Source, file: PublishedFile) -> Iterator[Published]:
             yield replace(known, split=split, values=_values(source, cell), spread=spread)
 
 
-def _values(source: Source, cell: list[float]) -> dict[str, float]:
+def _values(source: Publication, cell: list[float]) -> dict[str, float]:
     """Return the numbers for a split as shares, by measure."""
     shares = [round(value / source.scale, 6) for value in cell]
     return dict(zip(source.measures, shares, strict=False))
 
 
-def averages(source: Source, row: SourceRow) -> dict[str, float]:
+def averages(source: Publication, row: SourceRow) -> dict[str, float]:
     """Return the averages of a row's parts, by name; they are named, or are its own cells, one per
     parent."""
     parts = row.parts if row.printed is None else [cell[0] for cell in row.cells]
@@ -218,7 +218,7 @@ def averages(source: Source, row: SourceRow) -> dict[str, float]:
     return found
 
 
-def agreeing(source: Source, row: SourceRow) -> list[str]:
+def agreeing(source: Publication, row: SourceRow) -> list[str]:
     """Return the averages that are as printed."""
     printed, near = printed_of(row), ROUNDED * source.scale
     return [name for name, value in averages(source, row).items() if abs(value - printed) <= near]
@@ -229,7 +229,7 @@ def printed_of(row: SourceRow) -> float:
     return row.cells[0][0] if row.printed is None else row.printed
 
 
-def _flag(source: Source, row: SourceRow) -> str:
+def _flag(source: Publication, row: SourceRow) -> str:
     """Return the error in a printed average, given its parts; "" if they agree or none is
     printed."""
     found, per_cent = averages(source, row), 100 / source.scale

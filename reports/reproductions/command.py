@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +11,6 @@ from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from reports.reproductions.outcome import Reproduction
-
-_STOPPED = 130
 
 
 @click.command(short_help="Measure a published row again.")
@@ -40,7 +35,6 @@ def reproduce(
 
     \b
       vlm-eval reproduce
-      vlm-eval reproduce --dry-run
       vlm-eval reproduce gpt-4-autowebbench --max-cost 5 -- --model gpt-5.4
     """
     from harness.tables import render, say, terminal_width
@@ -50,10 +44,8 @@ def reproduce(
     context, known = click.get_current_context(), reproductions()
     passed = {option: value for option, value in options.items() if value is not None}
     if name is None:
-        if passed:
-            raise click.UsageError("--data, --out, --max-cost and --limit need a NAME")
-        if dry_run:
-            return _price_all(list(known.values()))
+        if passed or dry_run:
+            raise click.UsageError("--dry-run, --data, --out, --max-cost and --limit need a NAME")
         say(render(list_grid(known.values()), width=terminal_width(), note=""), nl=False)
         return 0
     if name not in known:
@@ -77,8 +69,7 @@ def _carry_out(
     passed = {"out": str(Path("runs") / f"{one.name}{trial}"), **passed}
     name, *declared = one.command
     run = _sibling(context, name)
-    named = {f"--{name.replace('_', '-')}": value for name, value in passed.items()}
-    added = [word for option in named.items() for word in option]
+    added = [word for option, value in passed.items() for word in (_option(option), value)]
     added += [*arguments, *(["--dry-run"] if dry_run else [])]
     words = [*_without(declared, _parsed(run, context, name, added)), *added]
     with _parsed(run, context, name, words) as started:
@@ -104,6 +95,10 @@ def _carry_out(
     note = guarding_notes([directory])
     say("\n" + render(grid, width=terminal_width(), note=note), nl=False)
     return int(code or 0)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _sibling(context: click.Context, name: str) -> click.Command:
@@ -195,40 +190,3 @@ def _text(value: Any) -> str:
     if not isinstance(value, tuple):
         return str(value)
     return ", ".join(shown("=".join(one) if isinstance(one, tuple) else str(one)) for one in value)
-
-
-def _price_all(listed: list[Reproduction]) -> int:
-    """Price every reproduction, each in a process that downloads nothing."""
-    from adapters.hub import OFFLINE
-    from harness.tables import say
-    from reports.reproductions.words import price
-
-    paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-    offline = {"HF_HUB_OFFLINE": "1", "PYTHONPATH": paths}
-    for one in listed:
-        command = (sys.executable, "-P", "-m", "harness", *one.command, "--dry-run")
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env={**os.environ, **offline},
-        )
-        say(f"{one.name}: {one.title}")
-        if done.returncode == 0:
-            say("\n".join(f"  {line}" for line in done.stdout.splitlines()))
-        elif done.returncode < 0 or done.returncode == _STOPPED:
-            return _STOPPED
-        else:
-            # Offline is how this asks, and nothing that the user has set.
-            said = _last_line(done.stderr).replace(OFFLINE, "its files are not on this machine")
-            say(f"  not counted: {said}")
-            cost = f"about {price(one)}" if price(one) else "no dollars"
-            say(f"  declared:    {cost}, {one.needs.hours:g} h: {one.needs.basis}")
-    return 0
-
-
-def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()] or ["the command printed nothing"]
-    return lines[-1].removeprefix("vlm-eval: ").partition(";")[0]

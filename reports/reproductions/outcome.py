@@ -30,7 +30,7 @@ import msgspec
 from msgspec import structs
 
 from adapters.decoding import convert_to
-from harness.tables import Cell, Column, Grid, few_notes, percent, rows_of
+from harness.tables import Cell, Grid, Heading, few_notes, percent, rows_of
 from harness.tables.grid import interval_text
 from harness.tables.results import average_of
 from parsers import Average
@@ -162,7 +162,7 @@ def _rows(source: str, model: str) -> list[Published]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Reproduced:
     """The result of a reproduction.
 
     ours: measured figures by measure of the published row; missing measures have no figure yet.
@@ -209,7 +209,7 @@ class Outcome:
 
 def outcome_of(
     reproduction: Reproduction, run: RunLike, changed: Sequence[str] = (), model: str = ""
-) -> Outcome:
+) -> Reproduced:
     """Compare a run with the published row. Raises `RunError` if it cannot be read."""
     (opened,) = open_runs([run]).values()
     row, split = reproduction.row, reproduction.measured_on
@@ -226,10 +226,10 @@ def outcome_of(
         name = name_of(measure, declared)
         if name in row.values and one is not None and one.number is not None:
             ours[name] = one
-    return Outcome(reproduction, ours, apart, tuple(changed), model)
+    return Reproduced(reproduction, ours, apart, tuple(changed), model)
 
 
-def outcome_grid(outcome: Outcome) -> Grid:
+def outcome_grid(outcome: Reproduced) -> Grid:
     """Return the figures side by side, the decisive one first, with the verdict below."""
     reproduction = outcome.reproduction
     rows = []
@@ -240,7 +240,7 @@ def outcome_grid(outcome: Outcome) -> Grid:
     marked = any(one.interval and one.interval.few for one in outcome.ours.values())
     return Grid(
         f"{reproduction.title}: {reproduction.measured_on}",
-        (Column("measure", "left"), Column("published"), Column("here")),
+        (Heading("measure", "left"), Heading("published"), Heading("here")),
         rows_of(rows),
         footnotes=(
             f"Per cent, with 95 % intervals; {reproduction.row.paper}, {reproduction.row.table}.",

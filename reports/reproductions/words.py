@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from adapters.secrets import masked
-from harness.tables import Column, Grid, bounds, percent, rows_of
+from harness.tables import Grid, Heading, bounds, percent, rows_of
+from reports.published.keys import ANY
 from reports.reproductions.outcome import Measured, Reproduction
 
 PROGRAM = "vlm-eval"
@@ -56,26 +57,9 @@ def published_text(one: Reproduction) -> str:
     return ", ".join(f"{head} {percent(one.row.values[name])}" for name, head in one.heads.items())
 
 
-def keys_text(one: Reproduction) -> str:
-    """List the keys of a run that is comparable with the row."""
-    return ", ".join(f"{name}: {value}" for name, value in one.row.keys.items() if value != "any")
-
-
 def price(one: Reproduction) -> str:
     """Return the expected dollars, "" if nothing is paid."""
     return f"${one.needs.dollars:,.0f}" if one.needs.dollars else ""
-
-
-def needs_texts(one: Reproduction) -> list[str]:
-    """List the needs: data, key, GPU, dollars, hours."""
-    needs = one.needs
-    return [
-        needs.data,
-        *([needs.key] if needs.key else []),
-        *([f"a GPU with {needs.gpu_gb} GB"] if needs.gpu_gb else []),
-        *([f"about {price(one)}"] if needs.dollars else []),
-        f"about {needs.hours:g} h",
-    ]
 
 
 def comparable_text(one: Reproduction) -> str:
@@ -89,31 +73,31 @@ def comparable_text(one: Reproduction) -> str:
 
 def heading(one: Reproduction, words: Sequence[str], changed: Iterable[str]) -> list[str]:
     """Return the lines above the run that a command starts."""
-    row = one.row
+    row, needs = one.row, one.needs
+    keys = ", ".join(f"{name}: {value}" for name, value in row.keys.items() if value != ANY)
+    memory = f"a GPU with {needs.gpu_gb} GB" if needs.gpu_gb else ""
+    dollars = f"about {price(one)}" if needs.dollars else ""
+    needed = filter(None, (needs.data, needs.key, memory, dollars, f"about {needs.hours:g} h"))
     return [
         one.title,
         f"published: {published_text(one)} ({row.paper}, {row.table}, {row.model}, {row.split})",
-        f"keys:      {keys_text(one)}",
-        f"needs:     {'; '.join(needs_texts(one))}",
-        *(f"before:    {line}" for line in one.needs.prepare),
+        f"keys:      {keys}",
+        f"needs:     {'; '.join(needed)}",
+        *(f"before:    {line}" for line in needs.prepare),
         *(f"differs:   {line}" for line in one.differences),
-        *(f"measured:  {measured_text(figure)}" for figure in one.measured),
+        *(
+            f"measured:  {_figure(figure)}: {figure.of}; {figure.date}, version {figure.version}, "
+            f"{figure.machine}"
+            for figure in one.measured
+        ),
         f"compares:  {comparable_text(one)}",
         *(f"changed:   {line}" for line in changed),
         f"\n{command_text(words)}\n",
     ]
 
 
-def measured_text(figure: Measured) -> str:
-    """Format a measured figure with date, version and machine."""
-    return (
-        f"{_figure(figure)}, {figure.n}: {figure.of}; {figure.date}, version {figure.version}, "
-        f"{figure.machine}"
-    )
-
-
 def _figure(figure: Measured) -> str:
-    return f"{percent(figure.value)} {bounds(figure.low, figure.high)}".rstrip()
+    return f"{percent(figure.value)} {bounds(figure.low, figure.high)}".rstrip() + f", {figure.n}"
 
 
 def list_grid(listed: Iterable[Reproduction]) -> Grid:
@@ -133,14 +117,14 @@ def list_grid(listed: Iterable[Reproduction]) -> Grid:
             price(one) or "–",
             f"{one.needs.hours:g}",
             comparable_text(one).partition(",")[0],
-            "; ".join(f"{_figure(each)}, {each.n}" for each in one.measured) or "–",
+            "; ".join(map(_figure, one.measured)) or "–",
         ]
         for one in listed
     ]
     text = ("name", "published row", "measure", "key", "comparable")
     return Grid(
         "Reproductions",
-        tuple(Column(c, "left" if c in text else "right") for c in columns),
+        tuple(Heading(c, "left" if c in text else "right") for c in columns),
         rows_of(rows),
         footnotes=("Per cent. Prices and hours are expectations.",),
     )

@@ -21,7 +21,7 @@ from harness.tables import clean, percent
 from reports.listing import list_runs
 from reports.view import POLICY
 from reports.view.serving import LEAST_PAUSE_S, Handler, Server, bound
-from reports.view.write import HERE, Page, template
+from reports.view.write import HERE, RunsPage, template
 
 FILTERS = ("model", "benchmark", "protocol", "state")
 STYLES = ("base", "browse")
@@ -39,7 +39,7 @@ class Browser:
 
     def __init__(self, folders: tuple[Path, ...], work: Path) -> None:
         self._folders, self._work = folders, work
-        self._pages: dict[str, Page] = {}
+        self._pages: dict[str, RunsPage] = {}
         self._written: dict[str, float] = {}
         self._paths: dict[str, Path] = {}
         self._lock = threading.Lock()
@@ -97,7 +97,7 @@ class Browser:
             if path is None:
                 return None
             if page is None:
-                page = Page([path], folder, follow=True)
+                page = RunsPage([path], folder, follow=True)
                 page.write()
                 self._pages[key] = page
             elif page.outdated and time.monotonic() > self._written[key] + LEAST_PAUSE_S:

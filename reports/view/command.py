@@ -17,7 +17,7 @@ from reports.output import FOLDERS, RUNS
 from reports.view.serving import HOST, following, server
 
 if TYPE_CHECKING:
-    from reports.view.write import Page
+    from reports.view.write import RunsPage
 
 
 PORT = 8765
@@ -65,11 +65,11 @@ def view(
     if port is not None and not serve:
         raise click.UsageError("--port belongs to --serve")
     from reports.view.folder import ViewError, check, clear, write_single
-    from reports.view.write import Page
+    from reports.view.write import RunsPage
 
-    def make(folder: Path, named: Path | None = None) -> Page:
+    def make(folder: Path, named: Path | None = None) -> RunsPage:
         """Write the page into a folder; where a new one is moved, `named` is what it becomes."""
-        page = Page(
+        page = RunsPage(
             *(runs, folder), count=count, pictures=pictures, follow=serve, warn=_warn, bar=_bar
         )
         made = page.write(overwrite=overwrite and named is None)
@@ -127,7 +127,7 @@ def _browse(folders: tuple[Path, ...], port: int) -> None:
         say("", err=True)
 
 
-def _serve(page: Page, folder: Path, port: int) -> None:
+def _serve(page: RunsPage, folder: Path, port: int) -> None:
     with server(folder, port, page.whole) as serving, following(page):
         say(f"http://{HOST}:{serving.server_address[1]}/index.html (Ctrl-C ends it)")
         try:

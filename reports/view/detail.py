@@ -12,7 +12,7 @@ from adapters.conversation import Picture
 from harness.runs import CallRecord, MessageRecord, Unit
 from harness.runs.pictures import sent_picture
 from parsers import Declaration
-from reports.view.parts import Frame, Score, UnitPage, Window, key_of, part_of
+from reports.view.parts import Frame, Score, UnitPage, UnitPart, Window, facts_of, key_of
 from reports.view.points import Points
 
 
@@ -20,18 +20,16 @@ def detail(
     record: Unit[Any],
     calls: Sequence[CallRecord],
     points: Points,
+    part: UnitPart,
     blobs: Mapping[str, Sequence[Any]],
     layers: Mapping[str, Window],
-    strip: Sequence[Frame] = (),
 ) -> dict[str, Any]:
     """Return the data of a unit's view. Untrusted texts are values only, never keys.
 
     blobs: file name, width and height by digest, of the blobs that are pictures.
     layers: the files that are laid over the enlarged picture, with the part that each shows.
-    strip: the frames of a unit that took its time.
     """
-    page, declared = points.page, points.declared
-    part, prediction = part_of(page, record), record.prediction
+    page, declared, prediction = points.page, points.declared, record.prediction
     shown = _scores(record, points) if part.scores is None else part.scores
     return {
         "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],
@@ -59,8 +57,8 @@ def detail(
         "cost": record.cost,
         "roles": _roles(calls),
         "sent": [[name, list(window)] for name, window in layers.items()],
-        "strip": [_framed(one, blobs) for one in strip],
-        "rounds": [_round(call, blobs, linked=page.cuts(record) is None) for call in calls],
+        "strip": [_framed(one, blobs) for one in part.strip],
+        "rounds": [_round(call, blobs, linked=part.cuts is None) for call in calls],
     }
 
 
@@ -83,7 +81,7 @@ def _groups(record: Unit[Any], declared: Declaration, page: UnitPage) -> list[tu
     """Return further groups of a unit, beyond the facts of the list."""
     if not page.labels:
         return []
-    listed = {fact.key for fact in page.facts(declared)}
+    listed = {fact.key for fact in facts_of(page, declared)}
     return [(name, text) for name, text in record.labels.items() if key_of(name) not in listed]
 
 

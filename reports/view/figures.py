@@ -1,4 +1,4 @@
-"""Figures for files: how they are drawn and written, and that of a table of results.
+"""Figures of tables of results: for files (`report --plot`) and for the page.
 
 Marks and line styles vary with the colours, so a print in grey can be read.
 matplotlib is imported when something is drawn, and without a display.
@@ -26,15 +26,25 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DARK, MIDDLE, LIGHT, GREY = "#12436d", "#28a197", "#f46a25", "#6f6f6f"
-COLOURS = (DARK, LIGHT, MIDDLE, "#801650", "#3d3d3d")
+GREY = "#6f6f6f"
+COLOURS = ("#12436d", "#f46a25", "#28a197", "#801650", "#3d3d3d")
 MARKS = ("o", "s", "^", "D", "v")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-CAP = 3
 MOST_GROUPS = 40
 LONGEST_LABEL = 32
 PANELS = 4
 """Panels next to each other."""
+
+
+class Theme(NamedTuple):
+    """The colours of runs, of texts, and of the grid."""
+
+    colours: Sequence[str] = COLOURS
+    ink: str = "black"
+    grid: str = "#dddddd"
+
+
+PAPER = Theme()
 
 
 def save(draw: Callable[[pd.DataFrame], Figure], frame: pd.DataFrame, path: Path) -> None:
@@ -42,6 +52,14 @@ def save(draw: Callable[[pd.DataFrame], Figure], frame: pd.DataFrame, path: Path
 
     Raises `click.UsageError` for a file that cannot be written.
     """
+    try:
+        write(draw(frame), path)
+    except OSError as error:
+        raise click.UsageError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Write a figure, with text as paths, the same bytes every time. Raises OSError."""
     from matplotlib import rc_context
 
     with (
@@ -50,10 +68,7 @@ def save(draw: Callable[[pd.DataFrame], Figure], frame: pd.DataFrame, path: Path
     ):
         warnings.simplefilter("ignore")  # glyphs missing from the font are drawn as boxes
         metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-        try:
-            draw(frame).savefig(path, dpi=150, metadata=metadata)
-        except OSError as error:
-            raise click.UsageError(f"cannot write {path}: {error.strerror or error}") from error
+        figure.savefig(path, dpi=150, metadata=metadata)
 
 
 def new_figure(
@@ -71,52 +86,62 @@ def new_figure(
     return figure, axes
 
 
-def percent_axis(axes: Axes, axis: str = "y") -> None:
+def percent_axis(axes: Axes, axis: str = "y", grid: str = PAPER.grid) -> None:
     """Label shares in per cent, with a grid."""
     value_axis = axes.yaxis if axis == "y" else axes.xaxis
     value_axis.set_major_formatter(lambda value, _: exact(100 * value))
-    axes.grid(axis="y" if axis == "y" else "x", color="#dddddd", linewidth=0.7)
+    axes.grid(axis="y" if axis == "y" else "x", color=grid, linewidth=0.7)
     axes.set_axisbelow(True)
 
 
-def error_bars(frame: pd.DataFrame, name: str) -> Any:
-    """Distances to the ends of the interval; missing (and not drawn) where there is none."""
-    low = (frame[name] - frame[f"{name}_low"]).clip(lower=0)
-    high = (frame[f"{name}_high"] - frame[name]).clip(lower=0)
-    return [low.to_numpy(), high.to_numpy()]
-
-
-def results(table: pd.DataFrame, average: Average = "macro") -> Figure:
+def results(
+    table: pd.DataFrame, average: Average = "macro", *, only: str = "", theme: Theme = PAPER
+) -> Figure:
     """Draw a table of `reports.tables`: a panel per measure, with 95 % intervals.
 
     A line is a group, with a mark for each run; where every run has one group, a line is a run. Of
     many groups, the `MOST_GROUPS` with most units are drawn. Runs of benchmarks that declare
     different measures have their own panels.
+
+    only: the column of the one measure to draw.
     """
     from matplotlib.gridspec import GridSpec
 
     runs = list(dict.fromkeys(table["run"]))
     rows: list[tuple[_Lines, list[tuple[str, str]]]] = []
     for block in blocks(table):
-        lines, panels = _lines(block, runs), _panels(block.attrs["declared"], average)
+        panels = [
+            (name, head)
+            for name, head in _panels(block.attrs["declared"], average)
+            if only in ("", name)
+        ]
+        lines = _lines(block, runs)
         rows += [(lines, panels[at : at + PANELS]) for at in range(0, len(panels), PANELS)]
     columns = max(len(panels) for _, panels in rows)
     heights = [
         0.8 + (max(0.35, 0.16 * len(runs)) if lines.by_group else 0.35) * len(lines.names)
         for lines, _ in rows
     ]
-    figure, _ = new_figure(1.6 + 2.2 * columns, 0.5 + sum(heights), rows=0)
+    width = 5.6 if only else 1.6 + 2.2 * columns
+    figure, _ = new_figure(width, 0.5 + sum(heights), rows=0)
     grid = GridSpec(len(rows), columns, figure, height_ratios=heights)
     for row, (lines, panels) in enumerate(rows):
         for column, (name, head) in enumerate(panels):
             axes = figure.add_subplot(grid[row, column])
-            _panel(axes, lines, name, head)
+            _panel(axes, lines, name, head, theme)
             axes.tick_params(axis="y", length=0, labelleft=column == 0)
-    if any(lines.by_group for lines, _ in rows):
+    if any(lines.by_group for lines, _ in rows) and (len(runs) > 1 or not only):
         unfinished = set(table.loc[~table["complete"].astype(bool), "run"])
-        _legend(figure, [_run_label(run, run not in unfinished) for run in runs])
+        labels = [_run_label(run, run not in unfinished) for run in runs]
+        legend(
+            figure,
+            labels,
+            [dict(linestyle="none", **look(at, theme)) for at in range(len(runs))],
+            theme,
+        )
     notes = dict.fromkeys(lines.note for lines, _ in rows)
-    figure.supxlabel("; ".join(["95 % intervals", *filter(None, notes)]), fontsize=8)
+    note = "; ".join(["95 % intervals", *filter(None, notes)])
+    figure.supxlabel(note, fontsize=8, color=theme.ink)
     return figure
 
 
@@ -156,7 +181,7 @@ def _lines(block: pd.DataFrame, runs: Sequence[str]) -> _Lines:
             marks.append((groups.index(str(one[key])) + shift, runs.index(one["run"]), one))
     left_out = len(sizes) - len(groups)
     note = f"{len(groups)} groups with most {units}, {left_out} left out" if left_out else ""
-    return _Lines([_short(group) for group in groups], marks, by_group=True, note=note)
+    return _Lines([short(group) for group in groups], marks, by_group=True, note=note)
 
 
 def _panels(declared: Declaration, average: Average) -> list[tuple[str, str]]:
@@ -171,50 +196,57 @@ def _panels(declared: Declaration, average: Average) -> list[tuple[str, str]]:
     ]
 
 
-def _panel(axes: Axes, lines: _Lines, name: str, head: str) -> None:
+def _panel(axes: Axes, lines: _Lines, name: str, head: str, theme: Theme) -> None:
     for place, run, record in lines.marks:
         value = record.get(name)
         if value is None:
             continue
-        colour, mark = COLOURS[run % len(COLOURS)], _mark(run)
+        colour, mark = look(run, theme).values()
         low, high = record.get(f"{name}_low"), record.get(f"{name}_high")
         if low is not None and high is not None:
             axes.plot([low, high], [place, place], color=colour, linewidth=2, alpha=0.6)
         axes.plot([value], [place], mark, color=colour, markersize=5, clip_on=False)
-    axes.set_title(head, fontsize=9, loc="left", parse_math=False)
+    axes.set_title(head, fontsize=9, loc="left", parse_math=False, color=theme.ink)
     axes.set_yticks(range(len(lines.names)), lines.names, fontsize=8, parse_math=False)
     axes.set_ylim(max(1, len(lines.names)) - 0.5, -0.5)
     axes.set_xlim(0, 1)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="x", labelsize=8)
-    percent_axis(axes, "x")
+    axes.tick_params(colors=theme.ink)
+    percent_axis(axes, "x", theme.grid)
 
 
-def _legend(figure: Figure, labels: Sequence[str]) -> None:
+def look(number: int, theme: Theme) -> dict[str, Any]:
+    """Return colour and mark of a run; the mark is shifted whenever the colours repeat."""
+    colours = theme.colours
+    mark = MARKS[(number + number // len(colours)) % len(MARKS)]
+    return {"color": colours[number % len(colours)], "marker": mark}
+
+
+def legend(figure: Figure, labels: Sequence[str], looks: Sequence[Any], theme: Theme) -> None:
+    """Name the looks of lines above a figure."""
     from matplotlib.lines import Line2D
 
-    marks = [
-        Line2D([], [], linestyle="none", marker=_mark(at), color=COLOURS[at % len(COLOURS)])
-        for at in range(len(labels))
-    ]
+    lines = [Line2D([], [], **one) for one in looks]
     # matplotlib leaves labels out that begin with a low line.
     shown = [f" {label}" if label.startswith("_") else label for label in labels]
-    legend = figure.legend(
-        marks, shown, loc="outside upper left", ncols=3, frameon=False, fontsize=8
+    made = figure.legend(
+        *(lines, shown),
+        loc="outside upper left",
+        ncols=3,
+        frameon=False,
+        fontsize=8,
+        labelcolor=theme.ink,
     )
-    for text in legend.get_texts():
+    for text in made.get_texts():
         text.set_parse_math(False)
 
 
-def _mark(run: int) -> str:
-    """Return the mark of a run, shifted whenever the colours repeat."""
-    return MARKS[(run + run // len(COLOURS)) % len(MARKS)]
-
-
 def _run_label(run: str, complete: bool) -> str:
-    return _short(run) + ("" if complete else " (INCOMPLETE)")
+    return short(run) + ("" if complete else " (INCOMPLETE)")
 
 
-def _short(text: object) -> str:
+def short(text: object) -> str:
+    """Return a text as a label of a figure."""
     label = clean(text)
     return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"

@@ -7,7 +7,7 @@ draw, a table, lists. None of its texts is read as HTML.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -44,6 +44,8 @@ class Fact(NamedTuple):
         heading: form in the heading of the unit's view: none, its value, or value with name.
         word: True if many units share its values.
         code: True to show it as code.
+        value: returns it of a unit; None where a unit lacks it.
+        orders: True if it is a number that orders parents; else they are ordered by their ids.
     """
 
     key: str
@@ -54,9 +56,16 @@ class Fact(NamedTuple):
     heading: Literal["", "value", "named"] = ""
     word: bool = True
     code: bool = False
+    value: Callable[[Unit[Any]], str | None] = lambda _: None
+    orders: bool = False
+
+    @property
+    def shown(self) -> tuple[str | bool, ...]:
+        """What the page's script needs of it."""
+        return self[:8]
 
 
-class Drawn(NamedTuple):
+class DrawnBox(NamedTuple):
     """A box on the picture, as (x, y, width, height) in page pixels, in the order of drawing.
 
     Attributes:
@@ -69,14 +78,14 @@ class Drawn(NamedTuple):
     corners: Sequence[tuple[float, float]] = ()
 
 
-class Cell(NamedTuple):
+class ComparedCell(NamedTuple):
     """A cell of the table: text, then code."""
 
     text: str = ""
     code: str = ""
 
 
-class Line(NamedTuple):
+class ComparedLine(NamedTuple):
     """A line of the table that compares the answer with the right one.
 
     Attributes:
@@ -84,11 +93,11 @@ class Line(NamedTuple):
     """
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[ComparedCell, ...]
     right: bool | None = None
 
 
-class Item(NamedTuple):
+class ListItem(NamedTuple):
     """An item of a list.
 
     Attributes:
@@ -115,7 +124,7 @@ class Listed(NamedTuple):
     """
 
     title: str
-    items: Sequence[Item]
+    items: Sequence[ListItem]
     note: str = ""
     empty: str = ""
     early: bool = False
@@ -143,7 +152,7 @@ class Frame(NamedTuple):
     goal: str = ""
     picture: str = ""
     size: tuple[float, float] | None = None
-    boxes: Sequence[Drawn] = ()
+    boxes: Sequence[DrawnBox] = ()
     point: tuple[float, float] | None = None
     mark: str = ""
     to: tuple[float, float] | None = None
@@ -163,7 +172,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class UnitPart:
     """The kind's part of the view of a unit.
 
     Attributes:
@@ -176,24 +185,29 @@ class Part:
         lists: panels with lists.
         scores: in words of the kind; None for those that the benchmark declares.
         raw: recorded data to show unchanged.
+        cuts: the parts of its picture that the page holds in full resolution, in place of what the
+            model was sent; None for that.
+        strip: the frames of a unit that took its time, in order.
     """
 
     page: tuple[int, int] | None = None
-    boxes: Sequence[Drawn] | None = None
+    boxes: Sequence[DrawnBox] | None = None
     point: tuple[float, float] | None = None
     focus: Box | None = None
     actual: bool = False
     heads: tuple[str, ...] = ("answered",)
-    lines: Sequence[Line] = ()
+    lines: Sequence[ComparedLine] = ()
     lists: Sequence[Listed] = ()
     scores: Sequence[Score] | None = None
     raw: Any = None
+    cuts: Sequence[Window] | None = None
+    strip: Sequence[Frame] = ()
 
 
-def part_of(page: UnitPage, record: Unit[Any]) -> Part:
+def part_of(page: UnitPage, record: Unit[Any], calls: Sequence[CallRecord]) -> UnitPart:
     """Return what a kind adds to the page of a unit; an exception of its names the unit."""
     try:
-        return page.part(record)
+        return page.part(record, calls)
     except Exception as error:
         error.add_note(f"the page of {record.kind} {record.unit_id}")
         raise
@@ -203,6 +217,7 @@ class UnitPage:
     """The default page of a unit; a kind replaces its parts.
 
     Attributes:
+        facts: the facts after split, goal and place; None for all parents and labels.
         measures: the measures in the list, in addition to the main one; None for those of tables.
         answers: True if the list of a single run shows answers.
         labels: True if the view of a unit shows labels that are not facts of the list.
@@ -213,6 +228,7 @@ class UnitPage:
             code.
     """
 
+    facts: tuple[Fact, ...] | None = None
     measures: tuple[str, ...] | None = None
     answers = True
     labels = True
@@ -221,54 +237,52 @@ class UnitPage:
     same = "gave the same answer"
     card: tuple[str, str] = ("", "")
 
-    def facts(self, declared: Declaration) -> Sequence[Fact]:
-        """Return the facts after split, goal and place: by default parents and labels."""
-        levels = [
-            Fact(
-                key_of(one.name), title_of(one.one), title_of(one.one), early=True, heading="named"
-            )
-            for one in reversed(declared.levels)
-        ]
-        known = {SPLIT, *(level.name for level in declared.levels)}
-        labels = [
-            Fact(key_of(one.name), title_of(one.name), title_of(one.name), heading="named")
-            for one in declared.groups
-            if one.name not in known
-        ]
-        return [*levels, *labels]
-
-    def values(self, record: Unit[Any], declared: Declaration) -> Mapping[str, str | None]:
-        """Return the facts of a unit by key; missing ones are None or left out."""
-        parents = {key_of(one.name): record.parents.get(one.name) for one in declared.levels}
-        labels = {key_of(one.name): record.labels.get(one.name) for one in declared.groups}
-        return {**labels, **parents}
-
-    def order(self, record: Unit[Any]) -> int:
-        """Return the place of its innermost parent among those of the next level; by default they
-        have no
-        order but that of their ids."""
-        return 0
-
     def answer(self, record: Unit[Any]) -> str | None:
         """Return the answer in a line, the same for equal answers; None without an answer."""
         action = record.prediction.action if record.prediction else None
         return str(action)[:LONGEST] if action else None
 
-    def cuts(self, record: Unit[Any]) -> Sequence[Window] | None:
-        """Return the parts of its picture that the page holds in full resolution, in place of what
-        the
-        model was sent; None for that."""
-        return None
-
-    def strip(self, record: Unit[Any], calls: Sequence[CallRecord]) -> Sequence[Frame]:
-        """Return the frames of a unit that took its time, in order; () for units of one moment."""
-        return ()
-
-    def part(self, record: Unit[Any]) -> Part:
+    def part(self, record: Unit[Any], calls: Sequence[CallRecord]) -> UnitPart:
         """Return the kind's part of the view: by default the action, and the unchanged detail."""
         action = record.prediction.action if record.prediction else None
         point = action.point if action else None
-        return Part(lines=list(action_lines(action)), point=point, raw=record.detail)
+        return UnitPart(lines=list(action_lines(action)), point=point, raw=record.detail)
+
+
+def facts_of(page: UnitPage, declared: Declaration) -> Sequence[Fact]:
+    """Return the facts of units: those of the page, or their parents and labels."""
+    if page.facts is not None:
+        return page.facts
+    levels = [
+        Fact(
+            *(key_of(one.name), title_of(one.one), title_of(one.one)),
+            early=True,
+            heading="named",
+            value=parent(one.name),
+        )
+        for one in reversed(declared.levels)
+    ]
+    known = {SPLIT, *(level.name for level in declared.levels)}
+    labels = [
+        Fact(
+            *(key_of(one.name), title_of(one.name), title_of(one.name)),
+            heading="named",
+            value=label(one.name),
+        )
+        for one in declared.groups
+        if one.name not in known
+    ]
+    return [*levels, *labels]
+
+
+def parent(name: str) -> Callable[[Unit[Any]], str | None]:
+    """Return the getter of a parent of a unit."""
+    return lambda record: record.parents.get(name)
+
+
+def label(name: str) -> Callable[[Unit[Any]], str | None]:
+    """Return the getter of a label of a unit."""
+    return lambda record: record.labels.get(name)
 
 
 def box_of(edges: tuple[float, float, float, float]) -> Box:
@@ -310,14 +324,17 @@ def average_words(average: Average, declared: Declaration) -> str:
     return f"{average} over {over.get(average, 'groups')}"
 
 
-def action_lines(action: Action | None) -> list[Line]:
+def action_lines(action: Action | None) -> list[ComparedLine]:
     """Return the lines of a table that tell an action, each with one cell."""
     if action is None:
         return []
     point = ", ".join(f"{value:g}" for value in action.point) if action.point else ""
     known = (("action", action.name), ("element", action.element), ("point", point))
-    lines = [Line(name, (Cell(text),)) for name, text in known if text]
-    return lines + [Line(name, (Cell(_value(value)),)) for name, value in action.arguments.items()]
+    lines = [ComparedLine(name, (ComparedCell(text),)) for name, text in known if text]
+    return lines + [
+        ComparedLine(name, (ComparedCell(_value(value)),))
+        for name, value in action.arguments.items()
+    ]
 
 
 def _value(value: Value) -> str:

@@ -1,7 +1,7 @@
 """The pictures of the page: screenshots, downscaled, and what models were sent of them.
 
 A kind of units can have parts of its pictures cut in full resolution instead of what was sent
-(`UnitPage.cuts`). A screenshot comes from the run's blobs where they hold it, else from its
+(`UnitPart.cuts`). A screenshot comes from the run's blobs where they hold it, else from its
 benchmark. Each is written once, even if several units or runs share it. Pictures that environments
 showed are among the blobs.
 """
@@ -23,7 +23,7 @@ from PIL import Image
 from adapters.conversation import Picture as Reference
 from harness.runs import BLOBS, DataGone, Run, RunError, Unit
 from harness.runs.pictures import made_again, sent_picture
-from reports.view.parts import UnitPage, Window
+from reports.view.parts import UnitPart, Window
 
 WIDTH = 800
 """Largest width of a screenshot in pixels: a page of 1280 is readable next to a conversation."""
@@ -37,7 +37,7 @@ NARROWEST = 0.75
 width that the screenshot would have, or more."""
 
 
-class Wanted(NamedTuple):
+class UnitWithPictures(NamedTuple):
     """A unit whose pictures are needed.
 
     unit_id: the unit.
@@ -60,7 +60,7 @@ class Wanted(NamedTuple):
         return found
 
 
-class Picture(NamedTuple):
+class PictureFile(NamedTuple):
     """A screenshot in `pictures/`.
 
     name: file name; None if there is no picture.
@@ -74,18 +74,18 @@ class Picture(NamedTuple):
     reason: str
 
 
-_NONE = Picture(None, 0, 0, "")
+_NONE = PictureFile(None, 0, 0, "")
 
 
-def wanted_of(record: Unit[Any], page: UnitPage) -> Wanted:
+def wanted_of(record: Unit[Any], shown: UnitPart) -> UnitWithPictures:
     """Return the pictures of a unit."""
-    digest, cuts = record.screenshot, page.cuts(record)
+    digest, cuts = record.screenshot, shown.cuts
     sent: dict[str, Reference | Window]
     if cuts is None:
         sent = {one.name: of for of in record.pictures if (one := sent_picture(of))}
     else:
         sent = {_cut_name(digest or record.unit_id, window): window for window in cuts}
-    return Wanted(record.unit_id, digest, sent)
+    return UnitWithPictures(record.unit_id, digest, sent)
 
 
 def _part(picture: Reference) -> Window | None:
@@ -102,18 +102,21 @@ class PictureFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.screenshots: dict[str, Picture] = {}
+        self.screenshots: dict[str, PictureFile] = {}
         """The screenshots of units by id."""
-        self._by_digest: dict[str, Picture] = {}
+        self._by_digest: dict[str, PictureFile] = {}
         self._sent: set[str] = set()
 
-    def lacks(self, wanted: Wanted) -> bool:
+    def lacks(self, wanted: UnitWithPictures) -> bool:
         """Return True if a picture of the unit has not been written."""
         known = self.screenshots.get(wanted.unit_id)
         return known is None or known.name is None or not self._sent.issuperset(wanted.sent)
 
     def write(
-        self, run: Run, wanted: Iterable[Wanted], unit_done: Callable[[], None] = lambda: None
+        self,
+        run: Run,
+        wanted: Iterable[UnitWithPictures],
+        unit_done: Callable[[], None] = lambda: None,
     ) -> None:
         """Write the pictures of units, calling `unit_done` after each.
 
@@ -130,12 +133,12 @@ class PictureFolder:
             else:
                 missing[one.unit_id] = one
         workers = os.cpu_count() or 1
-        running: deque[tuple[Wanted, Future[Picture]]] = deque()
+        running: deque[tuple[UnitWithPictures, Future[PictureFile]]] = deque()
         with ThreadPoolExecutor(workers) as pool:
             for unit_id, data in _screenshots(run, missing):
                 one = missing[unit_id]
                 if isinstance(data, DataGone):
-                    self.screenshots.setdefault(unit_id, Picture(None, 0, 0, str(data)))
+                    self.screenshots.setdefault(unit_id, PictureFile(None, 0, 0, str(data)))
                     unit_done()
                     continue
                 known = self._by_digest.get(one.digest or "")
@@ -172,17 +175,21 @@ class PictureFolder:
             if sent is None or sent.name in self._sent:
                 continue
             if (data := _blob(run, reference.digest)) is not None:
-                write_files(data, Wanted("", None, {sent.name: reference}), self.folder, _NONE)
+                write_files(
+                    data, UnitWithPictures("", None, {sent.name: reference}), self.folder, _NONE
+                )
                 self._sent.add(sent.name)
 
-    def _take(self, wanted: Wanted, made: Future[Picture]) -> None:
+    def _take(self, wanted: UnitWithPictures, made: Future[PictureFile]) -> None:
         picture = self.screenshots[wanted.unit_id] = made.result()
         self._sent |= wanted.sent.keys()
         if wanted.digest:
             self._by_digest[wanted.digest] = picture
 
 
-def _screenshots(run: Run, wanted: Mapping[str, Wanted]) -> Iterator[tuple[str, bytes | DataGone]]:
+def _screenshots(
+    run: Run, wanted: Mapping[str, UnitWithPictures]
+) -> Iterator[tuple[str, bytes | DataGone]]:
     """Yield the encoded screenshots of units, or why there is none."""
     left = dict.fromkeys(wanted)
     if (run.path / BLOBS).is_dir():
@@ -200,7 +207,9 @@ def _blob(run: Run, digest: str) -> bytes | None:
         return None
 
 
-def write_files(data: bytes, wanted: Wanted, folder: Path, known: Picture | None) -> Picture:
+def write_files(
+    data: bytes, wanted: UnitWithPictures, folder: Path, known: PictureFile | None
+) -> PictureFile:
     """Write what was sent, and the screenshot unless one is `known` or was sent whole."""
     for name, source in wanted.sent.items():
         if isinstance(source, tuple):
@@ -215,7 +224,7 @@ def write_files(data: bytes, wanted: Wanted, folder: Path, known: Picture | None
     return known or _shrunk(data, folder, wanted.digest or wanted.unit_id)
 
 
-def _as_screenshot(name: str, reference: Reference, data: bytes) -> Picture | None:
+def _as_screenshot(name: str, reference: Reference, data: bytes) -> PictureFile | None:
     """Return the picture that was sent, if it shows the whole page, plain and large enough."""
     sent = sent_picture(reference)
     if sent is None or sent.part is None or not sent.plain:
@@ -229,7 +238,7 @@ def _as_screenshot(name: str, reference: Reference, data: bytes) -> Picture | No
         return None
     if reference.width < NARROWEST * width * _factor(width, height):
         return None
-    return Picture(name, reference.width, reference.height, "")
+    return PictureFile(name, reference.width, reference.height, "")
 
 
 def _cut(data: bytes, window: Window, path: Path) -> None:
@@ -246,7 +255,7 @@ def _factor(width: int, height: int) -> float:
     return min(1.0, WIDTH / width, TALLEST / height)
 
 
-def _shrunk(data: bytes, folder: Path, key: str, *, exact: bool = False) -> Picture:
+def _shrunk(data: bytes, folder: Path, key: str, *, exact: bool = False) -> PictureFile:
     """Write a picture no larger than the page shows; an `exact` one that is small without loss."""
     try:
         with Image.open(io.BytesIO(data)) as image:
@@ -256,10 +265,10 @@ def _shrunk(data: bytes, folder: Path, key: str, *, exact: bool = False) -> Pict
             size = max(1, round(image.width * factor)), max(1, round(image.height * factor))
             small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS, reducing_gap=2.0)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        return Picture(None, 0, 0, f"the picture cannot be read: {error}")
+        return PictureFile(None, 0, 0, f"the picture cannot be read: {error}")
     name = hashlib.sha256(key.encode()).hexdigest()[:20] + (".png" if exact else ".jpg")
     if exact:
         small.save(folder / name, "PNG")
     else:
         small.save(folder / name, "JPEG", quality=QUALITY)
-    return Picture(name, *size, "")
+    return PictureFile(name, *size, "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from harness.runs import Run, Unit
 from parsers import Declaration, Measure
 from parsers.counting import observed
 from reports.kind import reports_of
-from reports.view.parts import Fact, UnitPage, key_of
+from reports.view.parts import Fact, UnitPage, facts_of, key_of
 
 RIGHT, PART, WRONG, OPEN, NOT_ASKED = "right", "part", "wrong", "open", "not_asked"
 SCORED, UNMEASURED, VOID = "scored", "unmeasured", "void"
@@ -20,7 +20,7 @@ MOST_VALUES = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class Series:
     """A run, or one repeat of a run with several."""
 
     label: str
@@ -29,7 +29,7 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UnitResult:
     """The outcome of a unit in a lane.
 
     result: RIGHT, PART (the main measure missed, but not the first that it needs) or WRONG where
@@ -55,19 +55,19 @@ class Point:
     """A unit of the data, with its facts by key and its outcome by number of the lane.
 
     parents: the ids of what it belongs to, from the outside in.
-    order: see `UnitPage.order`.
+    order: the numbers that order its innermost parent among the others of the next level.
     """
 
     unit_id: str
     parents: tuple[str, ...]
-    order: int
+    order: tuple[int, ...]
     goal: str
     index: int
     total: int
     split: str
     facts: dict[str, str | None]
     invalid: str | None
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    outcomes: dict[int, UnitResult] = field(default_factory=dict)
 
     @property
     def parent(self) -> str:
@@ -91,7 +91,7 @@ class Points:
     page: UnitPage
     measures: list[Measure]
     graded: frozenset[str]
-    lanes: list[Lane] = field(default_factory=list)
+    lanes: list[Series] = field(default_factory=list)
     units: dict[str, Point] = field(default_factory=dict)
     facts: list[Fact] = field(default_factory=list)
     own_goals: bool = False
@@ -118,21 +118,22 @@ def collect(runs: Mapping[str, Run], classes: Mapping[tuple[str, str, int], str]
     )
     points = Points(declared, page, _listed(declared, page, graded), graded)
     units: dict[str, Point] = {}
+    facts = facts_of(page, declared)
     for label, run in runs.items():
         records = run.records()
         repeats = sorted({record.repeat for record in records}) or [0]
         places = {repeat: len(points.lanes) + i for i, repeat in enumerate(repeats)}
         named = len(repeats) > 1
-        points.lanes += [Lane(f"{label} #{r + 1}" if named else label, label, r) for r in repeats]
+        points.lanes += [Series(f"{label} #{r + 1}" if named else label, label, r) for r in repeats]
         outcome_of = _outcomes(points)
         for record in records:
             point = units.get(record.unit_id)
             if point is None:
-                point = units[record.unit_id] = _point(record, page, declared)
+                point = units[record.unit_id] = _point(record, facts, declared)
             elif not all(point.facts.values()):
                 # A run may have listed what an earlier one has not.
-                known = page.values(record, declared)
-                point.facts |= {key: known[key] for key, old in point.facts.items() if not old}
+                known = (fact for fact in facts if not point.facts[fact.key])
+                point.facts |= {fact.key: fact.value(record) for fact in known}
             error_class = classes.get((label, record.unit_id, record.repeat))
             point.outcomes[places[record.repeat]] = outcome_of(record, error_class)
     ordered = sorted(
@@ -141,18 +142,19 @@ def collect(runs: Mapping[str, Run], classes: Mapping[tuple[str, str, int], str]
     points.units = {point.unit_id: point for point in ordered}
     goals: dict[str, str] = {}
     points.own_goals = any(goals.setdefault(p.parent, p.goal) != p.goal for p in ordered)
-    points.facts = _facts(points, goals=any(goals.values()) and not points.own_goals)
+    named = any(goals.values()) and not points.own_goals
+    points.facts = _facts(points, facts, goals=named)
     return points
 
 
-def _facts(points: Points, *, goals: bool) -> list[Fact]:
+def _facts(points: Points, known: Sequence[Fact], *, goals: bool) -> list[Fact]:
     """Return the facts that some unit has, without filters that would not tell units apart.
 
     goals: True if the shared goal of its units names the parent.
     """
     inner = key_of(points.declared.innermost.name)
     facts = []
-    for fact in points.page.facts(points.declared):
+    for fact in known:
         values = [point.facts.get(fact.key) for point in points.units.values()]
         distinct = {value for value in values if value}
         if not distinct or (goals and fact.key == inner):
@@ -176,34 +178,35 @@ def _listed(declared: Declaration, page: UnitPage, graded: Collection[str]) -> l
     return [one for one in declared.of_units if is_listed(one)]
 
 
-def _point(record: Unit[Any], page: UnitPage, declared: Declaration) -> Point:
+def _point(record: Unit[Any], facts: Sequence[Fact], declared: Declaration) -> Point:
+    values = {fact.key: fact.value(record) for fact in facts}
     return Point(
         unit_id=record.unit_id,
         parents=tuple(record.parents.get(one.name, "") for one in reversed(declared.levels)),
-        order=page.order(record),
+        order=tuple(int(values[fact.key] or 0) for fact in facts if fact.orders),
         goal=record.goal,
         index=record.position,
         total=record.total,
         split=record.split,
-        facts=dict(page.values(record, declared)),
+        facts=values,
         invalid=record.invalid,
     )
 
 
-def _outcomes(points: Points) -> Callable[[Unit[Any], str | None], Outcome]:
+def _outcomes(points: Points) -> Callable[[Unit[Any], str | None], UnitResult]:
     """Return the function from a line of a run to what the list says of it."""
     main = points.declared.main_of_units
     needed = main.needs[0] if main.needs else ""
     names = [one.name for one in points.measures]
 
-    def outcome(record: Unit[Any], error_class: str | None) -> Outcome:
+    def outcome(record: Unit[Any], error_class: str | None) -> UnitResult:
         if not record.asked and record.scores is None:
-            return Outcome(NOT_ASKED, None, error_class)
+            return UnitResult(NOT_ASKED, None, error_class)
         if record.invalid is not None and record.asked:
-            return Outcome(VOID, None, error_class)
+            return UnitResult(VOID, None, error_class)
         prediction = record.prediction
         if not record.settled or prediction is None or record.scores is None:
-            return Outcome(OPEN, None, error_class)
+            return UnitResult(OPEN, None, error_class)
         scores = record.scores or {}
         value = scores.get(main.name)
         result = SCORED
@@ -214,7 +217,7 @@ def _outcomes(points: Points) -> Callable[[Unit[Any], str | None], Outcome]:
             result = RIGHT if value else part
         answer = points.page.answer(record)
         listed = tuple(scores.get(name) for name in names)
-        return Outcome(result, str(prediction.status), error_class, answer, value, listed)
+        return UnitResult(result, str(prediction.status), error_class, answer, value, listed)
 
     return outcome
 
@@ -233,7 +236,7 @@ def as_rows(
     def word(text: str | None) -> int | None:
         return None if text is None else words.setdefault(text, len(words))
 
-    def said(one: Outcome | None) -> list[Any] | None:
+    def said(one: UnitResult | None) -> list[Any] | None:
         if one is None:
             return None
         words = (one.result, one.status, one.error_class, one.answer)
@@ -279,7 +282,7 @@ def terms(points: Points) -> dict[str, Any]:
         "unit": declared.unit,
         "units": declared.units,
         "parent": inner.one,
-        "facts": [list(fact) for fact in points.facts],
+        "facts": [fact.shown for fact in points.facts],
         "goals": points.own_goals,
         "goal": any(point.goal for point in points.units.values()),
         "places": any(point.total or point.index for point in points.units.values()),
@@ -317,7 +320,7 @@ def sample(points: Points, count: int) -> list[str]:
 
 
 def _kind(point: Point, lanes: int) -> tuple[object, ...]:
-    outcomes: Mapping[int, Outcome] = point.outcomes
+    outcomes: Mapping[int, UnitResult] = point.outcomes
     by_lane = (outcomes.get(lane) for lane in range(lanes))
     return tuple(o and (o.result, o.status, o.error_class) for o in by_lane)
 

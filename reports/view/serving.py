@@ -18,7 +18,7 @@ from reports.view import FULL, POLICY
 from reports.view.folder import ViewError
 
 if TYPE_CHECKING:
-    from reports.view.write import Page
+    from reports.view.write import RunsPage
 
 
 HOST = "127.0.0.1"
@@ -101,7 +101,7 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def following(page: Page) -> Iterator[None]:
+def following(page: RunsPage) -> Iterator[None]:
     """Write a page again, in a thread, whenever one of its runs has gone on.
 
     Writing takes at most a tenth of the time, and hardly slows the run down.
@@ -139,7 +139,7 @@ class Server(ThreadingHTTPServer):
 def server(folder: Path, port: int, whole: Whole = lambda _: None) -> ThreadingHTTPServer:
     """Return a server bound to localhost; port 0 picks a free port. Raises `ViewError`.
 
-    `whole` gives the pictures in full that no file of the folder holds (`Page.whole`).
+    `whole` gives the pictures in full that no file of the folder holds (`RunsPage.whole`).
     """
     return bound(port, partial(Handler, directory=str(folder), whole=whole))
 

@@ -18,7 +18,8 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from harness.runs import Run
-from parsers import Declaration, Measure
+from harness.tables import Grid
+from parsers import Declaration
 from reports.errors import classes_of, classify_run
 from reports.errors.labels import DEFAULT_LABELS, read_labels
 from reports.load import notes_of
@@ -29,19 +30,17 @@ from reports.view.points import (
     RIGHT,
     SCORED,
     WRONG,
-    Lane,
-    Outcome,
     Points,
+    UnitResult,
     as_rows,
     collect,
     terms,
 )
 from reports.view.tables import (
-    Shown,
     Summary,
+    outer_keys,
     setting_text,
-    shown_tables,
-    side_by_side_tables,
+    side_by_side,
     summarise,
     verdicts,
 )
@@ -109,7 +108,7 @@ def _pair(points: Points, first: int, second: int) -> Pair:
     )
 
 
-def _beside(one: Outcome, other: Outcome) -> tuple[bool, bool]:
+def _beside(one: UnitResult, other: UnitResult) -> tuple[bool, bool]:
     """Return True if each of two outcomes is right, or at least as high as the other."""
     if one.result == SCORED or other.result == SCORED:
         first, second = one.main or 0.0, other.main or 0.0
@@ -117,7 +116,7 @@ def _beside(one: Outcome, other: Outcome) -> tuple[bool, bool]:
     return one.result == RIGHT, other.result == RIGHT
 
 
-def _settled(points: Points, first: int, second: int) -> Iterator[tuple[Outcome, Outcome]]:
+def _settled(points: Points, first: int, second: int) -> Iterator[tuple[UnitResult, UnitResult]]:
     for point in points.units.values():
         one, other = point.outcomes.get(first), point.outcomes.get(second)
         if one and other and one.result in SETTLED and other.result in SETTLED:
@@ -155,14 +154,6 @@ class Sheet:
         return ", ".join(filter(None, dict.fromkeys(named))) or self.declared.units
 
     @property
-    def labels(self) -> list[str]:
-        return list(self.runs)
-
-    @property
-    def lanes(self) -> list[Lane]:
-        return self.points.lanes
-
-    @property
     def total(self) -> int:
         """The number of units."""
         return len(self.points.units)
@@ -172,18 +163,10 @@ class Sheet:
         """The number of innermost parents."""
         return len({point.parents for point in self.points.units.values()})
 
-    @property
-    def first_key(self) -> str:
-        """The first key of results."""
-        return next(iter(self.summary.frames))
-
     @cached_property
-    def tables(self) -> list[Shown]:
-        return shown_tables(self.summary)
-
-    @cached_property
-    def beside(self) -> list[Shown]:
-        return side_by_side_tables(self.summary)
+    def beside(self) -> list[Grid]:
+        """The runs side by side, by split and by the outermost level of parents."""
+        return [side_by_side(self.summary.grids[key]) for key in outer_keys(self.summary)]
 
     @cached_property
     def classes(self) -> list[ClassRow]:
@@ -198,7 +181,7 @@ class Sheet:
             name = str(info.error_class)
             cells = [
                 (counts[lane, name], self.route(lane=lane, **{"class": name}))
-                for lane in range(len(self.lanes))
+                for lane in range(len(self.points.lanes))
             ]
             if any(count for count, _ in cells):
                 rows.append(ClassRow(info.title, info.meaning, cells))
@@ -211,12 +194,12 @@ class Sheet:
     @cached_property
     def pairs(self) -> list[Pair]:
         """Every pair of lanes, the earlier one first."""
-        return [_pair(self.points, a, b) for a, b in combinations(range(len(self.lanes)), 2)]
+        return [_pair(self.points, a, b) for a, b in combinations(range(len(self.points.lanes)), 2)]
 
     @property
     def matrix(self) -> list[list[float | None]]:
         """Agreement on outcomes above the diagonal, on answers below it."""
-        size = len(self.lanes)
+        size = len(self.points.lanes)
         cells: list[list[float | None]] = [[None] * size for _ in range(size)]
         for pair in self.pairs:
             cells[pair.first][pair.second] = pair.agreement
@@ -224,21 +207,21 @@ class Sheet:
         return cells
 
     @property
-    def main(self) -> Measure:
-        """The main measure of units."""
-        return self.declared.main_of_units
+    def graded(self) -> bool:
+        """True if the main measure has values other than 0 and 1."""
+        return self.declared.main_of_units.name in self.points.graded
 
     @property
     def pair_heads(self) -> tuple[str, ...]:
         """Heads of the counts of a pair."""
-        if self.main.name not in self.points.graded:
+        if not self.graded:
             return ("both right", "only the first", "only the second", "neither")
         return ("equal", "more in the first", "more in the second")
 
     def pair_cells(self, pair: Pair) -> list[tuple[int, str]]:
         """Return the counts of a pair, each with the address of its units."""
         counts = [("11", pair.both), ("10", pair.only_first), ("01", pair.only_second)]
-        if self.main.name not in self.points.graded:
+        if not self.graded:
             counts.append(("00", pair.neither))
         between = f"{pair.first}.{pair.second}"
         return [(count, self.route(agree=f"{between}.{which}")) for which, count in counts]

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
 
 from harness.runs import Run, RunError
-from harness.tables import Cell, Column, Grid, Row, Section
-from harness.tables.markup import html_table
+from harness.tables import Cell, Grid, Heading, Row, Section
 from harness.tables.results import POOLED, rate_heads
 from parsers import Declaration
 from reports.formats import fact_texts, results_grid
-from reports.keys import keys
+from reports.keys import Key, keys
 from reports.settings import Setting
 from reports.tables import by_tables
 from reports.view.parts import average_words
@@ -43,42 +41,20 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A grid on the page.
-
-    title: its heading.
-    table: as HTML.
-    footnotes: lines below it.
-    """
-
-    title: str
-    table: Markup
-    footnotes: tuple[str, ...]
-
-
-def shown(title: str, grid: Grid) -> Shown:
-    """Prepare a grid for the templates."""
-    html = Markup(html_table(grid, title))
-    return Shown(title, html, grid.footnotes)
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
     """The tables of the page.
 
-    meanings: what results are grouped by, in words.
     frames: tables of results by key.
     grids: the same arranged for readers, averaged as the main measure is in the first place.
-    second: results by the first key in the second average; None without one.
+    tables: those that the page shows, with titles.
     cards: a card per run.
     settings: settings that the runs share.
     differences: the other settings, with a value per run.
     """
 
-    meanings: dict[str, str]
     frames: dict[str, pd.DataFrame]
     grids: dict[str, Grid]
-    second: Grid | None
+    tables: list[Grid]
     declared: Declaration
     cards: list[Card]
     settings: list[tuple[str, str]]
@@ -88,10 +64,7 @@ class Summary:
 def summarise(runs: Mapping[str, Run]) -> Summary:
     """Compute the tables of the runs. Raises `RunError`."""
     declared = next(iter(runs.values())).manifest.declaration
-    first, *others = declared.main_of_units.averages
-    if declared.main_of_units.cells:
-        others = []  # One table has all averages.
-    known = keys(declared)
+    first, known = declared.main_of_units.averages[0], keys(declared)
     frames = by_tables(runs.values(), known, details=True)
     grids = {key: results_grid(frame, first) for key, frame in frames.items()}
     key = next(iter(known))
@@ -99,10 +72,9 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
     constants: Mapping[str, Setting] = main.attrs["constants"]
     differences: Mapping[str, Mapping[str, Setting]] = main.attrs["differences"]
     return Summary(
-        meanings={name: key.meaning for name, key in known.items()},
         frames=frames,
         grids=grids,
-        second=results_grid(main, others[0]) if others else None,
+        tables=_tables(frames, grids, known, declared),
         declared=declared,
         cards=[
             _card(run, fact, section, rate_heads(first, declared))
@@ -159,20 +131,26 @@ def setting_text(value: Setting) -> str:
     return str(value)
 
 
-def shown_tables(summary: Summary) -> list[Shown]:
+def _tables(
+    frames: Mapping[str, pd.DataFrame],
+    grids: Mapping[str, Grid],
+    known: Mapping[str, Key],
+    declared: Declaration,
+) -> list[Grid]:
     """Return the tables of the summary: by the first key in both averages, then by all other
     keys."""
-    declared = summary.declared
-    first, *others = summary.frames
-    averages = [average_words(one, declared) for one in declared.main_of_units.averages[:2]]
+    main = declared.main_of_units
+    first, *others = grids
+    words = [average_words(one, declared) for one in main.averages[:2]]
+    tables = [replace(grids[first], title=f"Results by {first}, {words[0]}")]
+    if len(words) > 1 and not main.cells:  # Of cells, one table has all averages.
+        second = results_grid(frames[first], main.averages[1])
+        tables.append(replace(second, title=f"By {first}, {words[1]}"))
     groups = {group.name for group in declared.groups}
-    tables = [shown(f"Results by {first}, {averages[0]}", summary.grids[first])]
-    if summary.second is not None:
-        tables.append(shown(f"By {first}, {averages[1]}", summary.second))
     for key in others:
         named = f"By {key.replace('_', ' ')}"
-        title = named if key in groups else f"{named}: {summary.meanings[key]}"
-        tables.append(shown(title, summary.grids[key]))
+        title = named if key in groups else f"{named}: {known[key].meaning}"
+        tables.append(replace(grids[key], title=title))
     return tables
 
 
@@ -182,12 +160,6 @@ def outer_keys(summary: Summary) -> list[str]:
     return [
         key for key in dict.fromkeys((next(iter(summary.frames)), outer)) if key in summary.frames
     ]
-
-
-def side_by_side_tables(summary: Summary) -> list[Shown]:
-    """Return the runs side by side, by split and by the outermost level of parents."""
-    grids = [side_by_side(summary.grids[key]) for key in outer_keys(summary)]
-    return [shown(grid.title, grid) for grid in grids]
 
 
 def side_by_side(grid: Grid) -> Grid:
@@ -202,10 +174,10 @@ def side_by_side(grid: Grid) -> Grid:
             for headlines in runs
         ]
         rows += [Row((group, head, *column)) for head, *column in zip(named, *cells, strict=True)]
-    labels = (Column(section.title) for section in grid.sections)
+    labels = (Heading(section.title) for section in grid.sections)
     return Grid(
         title=f"Rates by {key.head}",
-        columns=(key, Column("metric", "left"), *labels),
+        columns=(key, Heading("metric", "left"), *labels),
         sections=(Section(tuple(rows)),),
         footnotes=grid.footnotes,
     )

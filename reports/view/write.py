@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
+from markupsafe import Markup
 
 from harness.runs import STEPS, SUMMARY, Run, RunError, Unit, open_run
 from harness.tables import clean
+from harness.tables.markup import html_table
 from reports.load import corrupt_lines, notes_of, open_runs
 from reports.view import FULL, POLICY
 from reports.view.detail import detail
 from reports.view.folder import call, check, note, prepare
-from reports.view.parts import UnitPage, Window, part_of, title_of
-from reports.view.pictures import Picture, PictureFolder, Wanted, wanted_of
+from reports.view.parts import UnitPart, Window, part_of, title_of
+from reports.view.pictures import PictureFile, PictureFolder, UnitWithPictures, wanted_of
 from reports.view.plots import Plot, effort_plot, ladders, rates_plot
 from reports.view.points import sample
 from reports.view.sheets import Sheet, listed, sheets_of
@@ -48,7 +51,7 @@ Bar = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 """Shows progress: from a label and a number of items, a context whose value is called per item."""
 
 
-class Made(NamedTuple):
+class ShownCount(NamedTuple):
     """The number of units that the page shows, and of all units, with the words for them."""
 
     shown: int
@@ -62,7 +65,8 @@ def no_bar(label: str, length: int) -> Iterator[Callable[[], None]]:
     yield lambda: None
 
 
-class Page:
+@dataclass
+class RunsPage:
     """The page of runs in a folder; it can be written again as the runs go on.
 
     paths: the run directories.
@@ -75,25 +79,17 @@ class Page:
     bar: shows how far the writing is.
     """
 
-    def __init__(
-        self,
-        paths: Iterable[Path | str],
-        out: Path,
-        *,
-        count: int | None = None,
-        pictures: bool = True,
-        follow: bool = False,
-        warn: Warn = lambda _: None,
-        bar: Bar = no_bar,
-    ) -> None:
-        self._paths = list(paths)
-        self._out = out
-        self._count = count
-        self._pictures = pictures
+    paths: Sequence[Path | str]
+    out: Path
+    _: KW_ONLY
+    count: int | None = None
+    pictures: bool = True
+    follow: bool = False
+    warn: Warn = lambda _: None
+    bar: Bar = no_bar
+
+    def __post_init__(self) -> None:
         self._folders: dict[int, PictureFolder] = {}
-        self._follow = follow
-        self._warn = warn
-        self._bar = bar
         self._written: tuple[object, ...] | None = None
         self._whole: dict[str, tuple[Path, str]] = {}
         self._reading = threading.Lock()
@@ -106,11 +102,11 @@ class Page:
         return self._state() != self._written
 
     def _state(self) -> tuple[object, ...]:
-        files = (Path(path) / name for path in self._paths for name in (STEPS, SUMMARY))
+        files = (Path(path) / name for path in self.paths for name in (STEPS, SUMMARY))
         stats = (file.stat() if file.exists() else None for file in files)
         return tuple((stat.st_size, stat.st_mtime_ns) if stat else None for stat in stats)
 
-    def write(self, *, overwrite: bool = False) -> Made:
+    def write(self, *, overwrite: bool = False) -> ShownCount:
         """Write the page; the folder is left alone until the runs have been read.
 
         overwrite: True to replace a page that this program did not write.
@@ -120,14 +116,14 @@ class Page:
         """
         again = self._written is not None
         if not again:
-            check(self._out, overwrite=overwrite)
+            check(self.out, overwrite=overwrite)
         state = self._state()
-        runs = open_runs(self._paths)
+        runs = open_runs(self.paths)
         sheets = sheets_of(runs)
         if not again:
-            prepare(self._out, overwrite=overwrite)
+            prepare(self.out, overwrite=overwrite)
             for name in [*(f"{s}.js" for s in SCRIPTS), *(f"{s}.css" for s in STYLES)]:
-                shutil.copyfile(HERE / "assets" / name, self._out / "assets" / name)
+                shutil.copyfile(HERE / "assets" / name, self.out / "assets" / name)
         stamp = datetime.now(UTC).isoformat(timespec="milliseconds")
         going_on = not all(run.complete for run in runs.values())
         script = note(notes_of(runs.values()))
@@ -137,59 +133,59 @@ class Page:
             wanted = self._write_details(sheet, scripts)
             files = self._write_pictures(sheet, wanted)
             rows = listed(sheet, scripts, files)
-            rows["stamp"] = stamp if self._follow and going_on else ""
-            sheet.plots = _plots(sheet, self._out / "data")
-            sheet.efforts = _efforts(sheet, self._out / "data")
+            rows["stamp"] = stamp if self.follow and going_on else ""
+            sheet.plots = _plots(sheet, self.out / "data")
+            sheet.efforts = _efforts(sheet, self.out / "data")
             script += call("VLM.load", rows) + "\n"
         page = _page(runs, sheets)
-        _replace(self._out / "data" / "steps.js", script.encode("ascii"))
-        _replace(self._out / "index.html", page.encode("utf-8", "replace"))
-        if self._follow:
-            _replace(self._out / "data" / "stamp.js", (call("VLM.stamp", stamp) + "\n").encode())
+        _replace(self.out / "data" / "steps.js", script.encode("ascii"))
+        _replace(self.out / "index.html", page.encode("utf-8", "replace"))
+        if self.follow:
+            _replace(self.out / "data" / "stamp.js", (call("VLM.stamp", stamp) + "\n").encode())
         self._written = state
         units = " and ".join(dict.fromkeys(sheet.declared.units for sheet in sheets))
         shown, total = (sum(n) for n in zip(*((s.shown, s.total) for s in sheets), strict=True))
-        return Made(shown, total, units)
+        return ShownCount(shown, total, units)
 
     def _scripts(self, sheet: Sheet) -> dict[str, int]:
         """Return the numbers of the scripts of the units to show."""
         points = sheet.points
-        shown = list(points.units) if self._count is None else sample(points, self._count)
+        shown = list(points.units) if self.count is None else sample(points, self.count)
         numbers = self._numbers
         return {unit: numbers.setdefault((sheet.number, unit), len(numbers)) for unit in shown}
 
     def _write_details(
         self, sheet: Sheet, scripts: Mapping[str, int]
-    ) -> list[tuple[str, list[Wanted]]]:
+    ) -> list[tuple[str, list[UnitWithPictures]]]:
         """Write a script per unit, with a statement per lane. Return the pictures needed by run."""
-        folder, points = self._out / "data", sheet.points
+        folder, points = self.out / "data", sheet.points
         begin = note(notes_of(sheet.runs.values()))
         pictures = self._pictures_of(sheet)
-        wanted: list[tuple[str, list[Wanted]]] = []
+        wanted: list[tuple[str, list[UnitWithPictures]]] = []
         begun: set[str] = set()
         lanes = {(lane.run, lane.repeat): number for number, lane in enumerate(points.lanes)}
-        with self._bar(sheet.declared.units, len(scripts) * len(lanes)) as advance:
+        with self.bar(sheet.declared.units, len(scripts) * len(lanes)) as advance:
             for label, run in sheet.runs.items():
-                of_run: dict[str, Wanted] = {}
+                of_run: dict[str, UnitWithPictures] = {}
                 for record in run.records():
                     number = scripts.get(record.unit_id)
                     if number is None:
                         continue
                     new = record.unit_id not in begun
                     begun.add(record.unit_id)
-                    one, layers = self._layered(run, record, points.page)
                     calls = run.calls_of(record.unit_id, record.repeat)
-                    strip = points.page.strip(record, calls)
+                    part = part_of(points.page, record, calls)
+                    one, layers = self._layered(run, record, part)
                     seen = (
                         digest for made in calls if made.act for digest in made.act.blobs.values()
                     )
                     blobs = pictures.blobs(run, seen) if pictures else {}
-                    if pictures is not None and strip:
-                        pictures.film(run, record, [frame.picture for frame in strip])
+                    if pictures is not None and part.strip:
+                        pictures.film(run, record, [frame.picture for frame in part.strip])
                     elif pictures is not None and (one.digest or points.page.pictured):
                         known = of_run.get(record.unit_id, one)
                         of_run[record.unit_id] = one._replace(sent={**known.sent, **one.sent})
-                    values = detail(record, calls, points, blobs, layers, strip)
+                    values = detail(record, calls, points, part, blobs, layers)
                     line = call("VLM.add", number, lanes[label, record.repeat], values)
                     path = folder / f"step-{number}.js.new"
                     with path.open("w" if new else "a", encoding="ascii") as file:
@@ -202,15 +198,15 @@ class Page:
         return wanted
 
     def _layered(
-        self, run: Run, record: Unit[Any], page: UnitPage
-    ) -> tuple[Wanted, dict[str, Window]]:
+        self, run: Run, record: Unit[Any], part: UnitPart
+    ) -> tuple[UnitWithPictures, dict[str, Window]]:
         """Return the pictures of a unit, and those that are laid over the enlarged one.
 
         Where parts would be cut in full resolution, a page that is served needs none: it shows the
         whole picture, which is read from the data on request.
         """
-        wanted, size = wanted_of(record, page), part_of(page, record).page
-        if not self._follow or size is None or page.cuts(record) is None or not wanted.digest:
+        wanted, size = wanted_of(record, part), part.page
+        if not self.follow or size is None or part.cuts is None or not wanted.digest:
             return wanted, wanted.layers
         name = FULL + wanted.digest[:20]
         self._whole[name] = run.path, record.unit_id
@@ -230,15 +226,15 @@ class Page:
         return found[0] if found and isinstance(found[0], bytes) else None
 
     def _pictures_of(self, sheet: Sheet) -> PictureFolder | None:
-        if not self._pictures:
+        if not self.pictures:
             return None
         folder = self._folders.get(sheet.number)
         if folder is None:
-            folder = self._folders[sheet.number] = PictureFolder(self._out / "pictures")
+            folder = self._folders[sheet.number] = PictureFolder(self.out / "pictures")
         return folder
 
     def _write_pictures(
-        self, sheet: Sheet, wanted: list[tuple[str, list[Wanted]]]
+        self, sheet: Sheet, wanted: list[tuple[str, list[UnitWithPictures]]]
     ) -> dict[str, list[Any]]:
         """Write the pictures of units; return name, width and height by unit, or the reason."""
         folder = self._pictures_of(sheet)
@@ -247,7 +243,7 @@ class Page:
                 return {}
             gone = [None, "the page was written without pictures"]
             return dict.fromkeys(sheet.points.units, gone)
-        with self._bar("pictures", sum(len(one) for _, one in wanted)) as advance:
+        with self.bar("pictures", sum(len(one) for _, one in wanted)) as advance:
             for label, of_run in wanted:
                 # A later run may have a picture that an earlier one lost.
                 lacking = [one for one in of_run if folder.lacks(one)]
@@ -261,7 +257,7 @@ class Page:
         if lost:
             declared = sheet.declared
             units = f"{len(lost):,} {declared.unit if len(lost) == 1 else declared.units}"
-            self._warn(f"{units} without a picture: {clean(lost[0].reason)}")
+            self.warn(f"{units} without a picture: {clean(lost[0].reason)}")
         return {unit: _picture(picture) for unit, picture in folder.screenshots.items()}
 
 
@@ -272,7 +268,7 @@ def _replace(path: Path, data: bytes) -> None:
     new.replace(path)
 
 
-def _picture(picture: Picture) -> list[Any]:
+def _picture(picture: PictureFile) -> list[Any]:
     if picture.name is None:
         return [None, picture.reason]
     return [picture.name, picture.width, picture.height]
@@ -309,6 +305,7 @@ def template(name: str) -> jinja2.Template:
         finalize=readable,
     )
     environment.filters["title_of"] = title_of
+    environment.filters["html_table"] = lambda grid: Markup(html_table(grid, grid.title))
     return environment.get_template(name)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adapters import EMBEDDING_MODELS, MODELS, Listing
+from adapters import EMBEDDING_MODELS, MODELS, ModelLister
 from adapters.listing import said_of
 from tests.servers import Provider, WireServer
 
@@ -81,7 +81,7 @@ def test_odd_values_are_left_out_and_long_ones_cut() -> None:
 
 def listed(model: object) -> dict[str, str]:
     async def main() -> dict[str, str]:
-        assert isinstance(model, Listing)
+        assert isinstance(model, ModelLister)
         found = dict(await model.listed())
         await model.close()  # type: ignore[attr-defined]
         return found

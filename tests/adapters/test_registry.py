@@ -16,7 +16,7 @@ def test_a_module_of_the_registry_is_imported_when_it_is_asked_for_and_not_befor
     registry.add("bad", "no_such_module:x")
     assert registry.names() == {"good": "writes", "bad": ""}
     assert registry.get("good") is __import__("json").dumps
-    with pytest.raises(UnknownName, match="thing 'bad': leaf no_such_module is not installed"):
+    with pytest.raises(UnknownName, match="thing 'bad': module no_such_module is not installed"):
         registry.get("bad")
 
 
@@ -108,5 +108,5 @@ def test_a_plain_name_that_is_misspelt_is_suggested_by_its_beginning(
 
 
 def test_a_fault_is_of_a_known_kind() -> None:
-    with pytest.raises(ValueError, match="'too-busy' is no kind of fault: rate_limit, "):
+    with pytest.raises(ValueError, match="'too-busy' is not a fault; choose rate_limit, "):
         adapters.Fault("too-busy", "come back later")  # type: ignore[arg-type]

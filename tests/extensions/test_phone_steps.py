@@ -15,10 +15,11 @@ from PIL import Image
 
 import harness
 from adapters import Conversation, Reply, Request, user
+from adapters.options import Count
 from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.benchmarks.options import Options
 from harness.dialogue import Ask, Dialogue
-from harness.options import AtLeastOne, setting
+from harness.options import setting
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs
 from harness.protocols.pointing import located, numbers_of
 from harness.views import ItemView
@@ -92,7 +93,7 @@ class PhoneView(ItemView[str]):
 
 @dataclass(frozen=True, kw_only=True)
 class PhoneOptions(Options):
-    scale: AtLeastOne = setting(1, "How many pixels a screen has for one.", group="Data")
+    scale: Count = setting(1, "How many pixels a screen has for one.", group="Data")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from harness.errors import ExtensionError
 from harness.protocols import PROTOCOLS
 from parsers import Declaration, Level, Measure, Prediction
 from reports.kind import REPORTS, KindReports
-from reports.view.parts import Part, UnitPage
+from reports.view.parts import UnitPage, UnitPart
 from tests.harness.commands.tool import call, isolate, last_lines, summary
 from tests.numbers import counts
 from tests.test_entry_points import Echo
@@ -121,8 +121,8 @@ class Forgetful(ReadTheSign):
 
 
 class BlankPage(UnitPage):
-    def part(self, record: Any) -> Part:
-        return Part(heads=record.detail["no such thing"])
+    def part(self, record: Any, calls: Any) -> UnitPart:
+        return UnitPart(heads=record.detail["no such thing"])
 
 
 def test_protocols_and_pages_that_raise_are_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

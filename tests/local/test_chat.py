@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adapters.contract import Fatal
 from adapters.conversation import Conversation, Message, Picture, Text, user
-from adapters.local.contract import Family
+from adapters.local.contract import ModelFamily
 from tests.local import tiny
 from tests.local.conftest import Load
 
@@ -108,7 +108,7 @@ def test_html_tags_and_white_space_of_a_vocabulary_stay_text() -> None:
     assert own.decode(ids) == "<h1>a\n\n\n</think>"
 
 
-def _pictures(family: Family, size: tuple[int, int]) -> tuple[Any, int]:
+def _pictures(family: ModelFamily, size: tuple[int, int]) -> tuple[Any, int]:
     from PIL import Image
 
     rule = family.image_rule

@@ -30,7 +30,7 @@ from adapters.contract import Fatal, Generation, PixelPicture, Request
 from adapters.conversation import Conversation, Picture, Reply, Text, system, user
 from adapters.local.adapter import LocalAdapter
 from adapters.local.checkpoint import locate
-from adapters.local.contract import Family
+from adapters.local.contract import ModelFamily
 from adapters.local.loading import family as family_in
 from adapters.local.memory import TYPICAL_TEXT, cache_bytes, typical_tokens
 from adapters.local.options import LocalOptions
@@ -211,7 +211,7 @@ def test_pictures_in_the_plan_cost_what_the_processor_writes(load: Load, name: s
     assert typical_tokens(family, None) == TYPICAL_TEXT + counted
 
 
-def counted_as_written(family: Family) -> None:
+def counted_as_written(family: ModelFamily) -> None:
     rule = family.image_rule
     assert rule is not None
     around = set()

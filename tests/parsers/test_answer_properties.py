@@ -15,7 +15,7 @@ from parsers import (
     count_tokens,
     letters_for,
     read_answer,
-    spell_answer,
+    write_answer,
 )
 from parsers.reply_text import tidy, without_tokens
 from parsers.values import is_missing
@@ -110,7 +110,7 @@ def test_spelled_answers_are_read_back(
     none_letter = {"first": letters[0], "last": letters[-1], "absent": None}[none]
     letters = letters[1:] if none == "first" else letters[:-1]
     option = data.draw(st.none() | st.integers(0, count - 1))
-    text = spell_answer(option, operation, value, letters=letters, none_letter=none_letter)
+    text = write_answer(option, operation, value, letters=letters, none_letter=none_letter)
     answer = read_answer(text, ["some choice"] * count, none_letter=none_letter, letters=letters)
     kept = "" if operation == "CLICK" or is_missing(value) else value
     flags = ("missing_value",) if operation != "CLICK" and not kept else ()
@@ -119,14 +119,14 @@ def test_spelled_answers_are_read_back(
 
 
 def test_a_step_without_operation_is_spelled_as_none() -> None:
-    text = spell_answer(0, None, "", letters=["A"], none_letter="B")
+    text = write_answer(0, None, "", letters=["A"], none_letter="B")
     answer = read_answer(text, ["x"], none_letter="B")
     assert answer == Answer(Status.ANSWERED, 0, flags=("other_action",))
 
 
 def test_spelling_an_unlisted_option_is_an_error() -> None:
     with pytest.raises(IndexError):
-        spell_answer(2, "CLICK", "", letters=["A", "B"], none_letter=None)
+        write_answer(2, "CLICK", "", letters=["A", "B"], none_letter=None)
 
 
 @given(st.text(max_size=60))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers.attributes import Described, read_described, spell_described
+from parsers.attributes import ElementAttributes, read_attributes, write_attributes
 from parsers.records import OPERATIONS, Operation, Status
 from parsers.reply_text import tidy
 from parsers.values import is_missing
@@ -35,19 +35,21 @@ LINES = "ELEMENT: the search button\nELEMENT TYPE: BUTTON\nELEMENT TEXT: Search\
     ],
 )
 def test_the_lines_as_models_write_them(text: str) -> None:
-    assert read_described(text) == Described(OK, "the search button", "BUTTON", "Search", "CLICK")
+    assert read_attributes(text) == ElementAttributes(
+        OK, "the search button", "BUTTON", "Search", "CLICK"
+    )
 
 
 def test_of_complete_blocks_in_a_row_the_first_counts() -> None:
     other = LINES.replace("Search", "Cancel").replace("CLICK", "TYPE")
-    found = read_described(LINES + other + "ELEMENT TEXT: Sign in")
+    found = read_attributes(LINES + other + "ELEMENT TEXT: Sign in")
     assert (found.text, found.operation, found.flags) == ("Search", "CLICK", ("multiple",))
 
 
 def test_an_echo_of_the_format_is_no_answer() -> None:
     echo = "ELEMENT: what it is\nELEMENT TYPE: BUTTON, TEXTBOX, SELECTBOX or LINK\nACTION: CLICK\n"
-    assert read_described(echo + LINES).text == "Search"
-    assert read_described(echo).status is Status.NO_ELEMENT
+    assert read_attributes(echo + LINES).text == "Search"
+    assert read_attributes(echo).status is Status.NO_ELEMENT
 
 
 @pytest.mark.parametrize(
@@ -62,31 +64,31 @@ def test_an_echo_of_the_format_is_no_answer() -> None:
     ],
 )
 def test_replies_without_a_description(text: str, status: Status) -> None:
-    assert read_described(text).status is status
+    assert read_attributes(text).status is status
 
 
 def test_what_was_cut_off_counts_only_when_nothing_can_be_missing() -> None:
-    assert read_described(LINES + "VAL", finish="length").flags == ("truncated",)
+    assert read_attributes(LINES + "VAL", finish="length").flags == ("truncated",)
     typed = LINES.replace("CLICK", "TYPE") + "VALUE: Ohi"
-    assert read_described(typed, finish="length").status is Status.TRUNCATED
-    assert read_described(typed + "o\n", finish="length").value == "Ohio"
+    assert read_attributes(typed, finish="length").status is Status.TRUNCATED
+    assert read_attributes(typed + "o\n", finish="length").value == "Ohio"
 
 
 def test_braces_in_a_text_are_text() -> None:
     text = LINES.replace("Search", '{"ELEMENT": "x", "ACTION": "TYPE"}')
-    found = read_described(text)
+    found = read_attributes(text)
     assert (found.text, found.operation) == ('{"ELEMENT": "x", "ACTION": "TYPE"}', "CLICK")
 
 
 @given(st.text(max_size=300) | st.text('ELMNTXYPACIOVU :\n{}"*_').map(lambda t: "ELEMENT" + t))
 def test_no_text_raises(text: str) -> None:
-    read_described(text)
+    read_attributes(text)
 
 
 @pytest.mark.parametrize("piece", ["ELEMENT: ", "{", "ELEMENT TYPE:\n", "*", '{"ELEMENT": "', " "])
 def test_hostile_texts_take_no_time(piece: str) -> None:
     with linear_time():
-        read_described(piece * (200_000 // len(piece)))
+        read_attributes(piece * (200_000 // len(piece)))
 
 
 TEXTS = (
@@ -103,8 +105,8 @@ def test_what_is_spelled_is_read_back(
     kind: str, text: str, operation: Operation, value: str
 ) -> None:
     about = {"name": f"it is {text}", "type": kind, "text": text}
-    found = read_described(spell_described(about, operation, value))
+    found = read_attributes(write_attributes(about, operation, value))
     assert (found.status, found.type, found.text) == (OK, kind, text)
     assert (found.operation, found.value) == (operation, "" if operation == "CLICK" else value)
-    none = read_described(spell_described(None, operation, value))
+    none = read_attributes(write_attributes(None, operation, value))
     assert none.status is Status.NONE

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from parsers.actions import Value
-from parsers.calls import ATTEMPTS, LONGEST, read_arguments, read_calls, spell_call
+from parsers.calls import ATTEMPTS, LONGEST, read_arguments, read_calls, write_call
 from parsers.literals import DEPTH, DIGITS
 from parsers.reply_text import source
 from tests.clock import linear_time
@@ -191,10 +191,10 @@ def test_the_spelling_is_one_line_of_python() -> None:
         True,
         None,
     ]
-    written = spell_call("finish", values)
+    written = write_call("finish", values)
     assert len(written.splitlines()) == 1
     assert first(written) == ("finish", tuple(values), False)
-    assert spell_call("click", ["SD"]) == "click('SD')"
+    assert write_call("click", ["SD"]) == "click('SD')"
 
 
 def test_nothing_is_printed_and_no_warning_is_given(capfd: pytest.CaptureFixture[str]) -> None:

@@ -20,11 +20,10 @@ from parsers import (
     ScoredUnit,
     Status,
     results,
-    results_by,
 )
 from parsers.counting import Rule
 from parsers.estimates import PARENTS, SD
-from tests.numbers import estimate
+from tests.numbers import estimate, results_by
 from tests.parsers.steps import once
 
 ITEMS = Declaration(
@@ -245,7 +244,7 @@ def test_an_invalid_unit_fails_its_parents_in_the_strict_line_alone() -> None:
 def test_groups_have_the_measures_of_parents_that_they_hold_whole() -> None:
     rows = once([turn("a.0", 0, True), turn("b.0", 0, False)])
     for key, whole in (("site", ["turn_success"]), ("operation", [])):
-        for found in results_by(rows, key, CONVERSATIONS).values():
+        for found in results_by(key, rows, CONVERSATIONS).values():
             rated = dict.fromkeys(row.measure for row in found.rows if row.average == PARENTS)
             assert list(rated) == whole
 
@@ -288,6 +287,6 @@ def test_groups_take_from_the_whole_run_which_measures_some_units_lack() -> None
     )
     invalid = replace(item(2, "web", "icon", 1), scores=None, status=None, invalid="gone")
     rules = AggregationRules(invalid="fail")
-    icons = results_by(once([first, without, invalid]), "form", ITEMS, rules)["icon"]
+    icons = results_by("form", once([first, without, invalid]), ITEMS, rules)["icon"]
     assert estimate(icons, "nearness", "micro").number == 0.5
     assert icons.seen.partial == icons.seen.graded == {"nearness"}

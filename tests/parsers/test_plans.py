@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import Status, letter, read_answer
-from parsers.attributes import read_described
+from parsers.attributes import read_attributes
 from parsers.mindact import option_letters, read_element
 from parsers.points import Form, read_point
 from tests.clock import linear_time
@@ -55,7 +55,7 @@ def written(text: str, finish: str = "stop") -> Found:
 
 
 def described(text: str, finish: str = "stop") -> Found:
-    found = read_described(text, finish=finish)
+    found = read_attributes(text, finish=finish)
     number = found.text.removeprefix("Button ")
     return (
         int(number) if number.isdigit() else None,

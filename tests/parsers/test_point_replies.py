@@ -21,8 +21,8 @@ from parsers.points import (
     PointAnswer,
     from_pixels,
     read_point,
-    spell_place,
     to_pixels,
+    write_place,
 )
 from parsers.records import Status
 from parsers.scoring import within
@@ -422,7 +422,7 @@ def test_a_place_that_is_spelled_is_read_back(
     numbers = from_pixels(meant, convention, size)
     if form == "seeclick":
         numbers = (round(numbers[0], 2), round(numbers[1], 2))
-    answer = place(spell_place(form, numbers), form, *DECLINES)
+    answer = place(write_place(form, numbers), form, *DECLINES)
     assert (answer.status, answer.point, answer.flags) == (Status.ANSWERED, numbers, ())
     found = to_pixels(numbers, convention, size)
     assert found is not None
@@ -433,8 +433,8 @@ def test_a_place_that_is_spelled_is_read_back(
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "seeclick"])
 def test_every_form_but_one_has_a_word_for_none(form: Form) -> None:
-    assert place(spell_place(form, None), form).status is Status.NONE
-    assert place(spell_place("seeclick", None), "seeclick").status is Status.PARSE_ERROR
+    assert place(write_place(form, None), form).status is Status.NONE
+    assert place(write_place("seeclick", None), "seeclick").status is Status.PARSE_ERROR
 
 
 PIECES = [
@@ -483,5 +483,5 @@ def test_other_numbers_on_a_line_are_no_place(text: str) -> None:
 
 @pytest.mark.parametrize("form", ["plain", "ui-tars", "click-call", "mai", "step"])
 def test_an_answer_after_a_thought_counts(form: Form) -> None:
-    spelled = spell_place(form, (746.0, 314.0))
+    spelled = write_place(form, (746.0, 314.0))
     assert place(f"Thought: not (1, 2).\n{spelled}", form).point == (746.0, 314.0)

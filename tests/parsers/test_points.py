@@ -15,8 +15,8 @@ from parsers.points import (
     PointAnswer,
     from_pixels,
     read_point,
-    spell_point,
     to_pixels,
+    write_point,
 )
 from parsers.records import OPERATIONS, Operation, Status
 from parsers.reply_text import tidy, without_tokens
@@ -291,7 +291,7 @@ def test_what_is_spelled_is_read_back(
     point = from_pixels(pixels, convention, (1280, 5000)) if pixels else None
     if form == "seeclick":
         point = (round(point[0], 2), round(point[1], 2)) if point else None
-    answer = read_point(spell_point(form, point, operation, value), form)
+    answer = read_point(write_point(form, point, operation, value), form)
     none = Status.NO_ELEMENT if form == "seeclick" else Status.NONE
     assert answer.status is (OK if point else none)
     assert answer.point == point

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from parsers import Answer, Status, read_answer
-from parsers.attributes import Described, read_described
+from parsers.attributes import ElementAttributes, read_attributes
 from parsers.mindact import read_element, read_first_character, read_reference
 from parsers.points import FORMS, PointAnswer, read_point
 
-Read = Callable[[str], Answer | Described | PointAnswer]
+Read = Callable[[str], Answer | ElementAttributes | PointAnswer]
 READERS: dict[str, Read] = {
     "letters": lambda text: read_answer(text, ["x"] * 9, none_letter=None),
-    "description": read_described,
+    "description": read_attributes,
     "MindAct, element": lambda text: read_element(text, lambda _: (0, ()), 5),
     "MindAct, reference": lambda text: read_reference(text, 5),
     "MindAct, first character": lambda text: read_first_character(text, 5),

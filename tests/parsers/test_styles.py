@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from parsers import Answer, Status, read_answer
-from parsers.attributes import read_described
+from parsers.attributes import read_attributes
 from parsers.autowebglm import read as read_call
 from parsers.browsergym import read as read_function
 from parsers.mindact import read_first_character, read_reference
@@ -195,7 +195,7 @@ def test_tokens_at_the_end_of_a_line_belong_to_no_reader_s_value(token: str) -> 
     assert read(three("C", "TYPE", "Ohio") + token) == said
     assert read(three("C" + token, "TYPE" + token, "Ohio" + token)) == said
     lines = f"ELEMENT TYPE: BUTTON{token}\nACTION: TYPE{token}\nVALUE: Ohio{token}"
-    assert read_described(lines).value == "Ohio"
+    assert read_attributes(lines).value == "Ohio"
     assert read_point(f"ELEMENT: 3, 4\nACTION: TYPE\nVALUE: Ohio{token}", "plain").value == "Ohio"
     mindact = f"Answer: C.\nAction: TYPE\nValue: Ohio{token}"
     assert read_reference(mindact, 5).value == "Ohio"

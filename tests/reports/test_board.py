@@ -18,7 +18,7 @@ from parsers.declaration import Average
 from parsers.records import Prediction
 from reports.board import board
 from reports.command import report
-from reports.tables import by_table, leaderboard, main_table
+from reports.tables import leaderboard, main_table
 from tests.reports.runs import setup
 
 # Ten rows in a cell of web, two in one of phone: 9 of 10 and 0 of 2 are 9/12 over rows, 45 % over
@@ -184,9 +184,9 @@ def test_figures_that_were_not_measured_alike_say_so_by_column(tmp_path: Path) -
 
 def test_keys_are_crossed_by_naming_them_with_commas(tmp_path: Path) -> None:
     made = run(tmp_path / "a", "one", OVER_CELLS, "m", splits={"s": ROWS, "t": {"web": "10"}})
-    table = by_table(made, "platform,split")
+    table = main_table(made, "platform,split")
     of_groups = table[table["headline"]].set_index("platform,split")
     assert of_groups["items"].to_dict() == {"phone, s": 2, "web, s": 10, "web, t": 2}
     assert of_groups["hit_micro"].tolist() == [0.0, 0.9, 0.5]
     with pytest.raises(RunError, match="by 'colour', only by split, platform"):
-        by_table(made, "platform,colour")
+        main_table(made, "platform,colour")

@@ -24,11 +24,10 @@ from reports.comparison.command import compare
 from reports.comparison.compare import compare_runs
 from reports.frames.runs import runs_frame
 from reports.frames.steps import steps_frame
-from reports.frames.tasks import tasks_frame
 from reports.frames.units import KindColumns, unit_column
 from reports.keys import Key, banded
 from reports.kind import REPORTS, KindReports
-from reports.tables import by_table, leaderboard, main_table
+from reports.tables import leaderboard, main_table
 from tests.reports.runs import setup, worked, write
 
 DECLARED = Declaration(
@@ -132,9 +131,6 @@ def test_frames_have_what_is_declared(tmp_path: Path, complete: bool) -> None:
     assert frame["application"].tolist() == ["app0"] * 3 + ["app1"] * 3
     assert frame["inside"].tolist() == [True, True, False, False, False, False]
     assert frame["nearness"].dropna().tolist() == [1.0, 1.0, 0.5, 0.0, 0.0]
-    screens = tasks_frame(run)
-    assert screens["screen"].tolist() == ["s0", "s1"]
-    assert screens["nearness"].tolist() == pytest.approx([2.5 / 3, 0.0])
     (row,) = runs_frame(run).to_dict("records")
     assert (row["screens"], row["targets"], row["nearness"]) == (2, 6, pytest.approx(0.3125))
     assert row["all_inside"] == 0.0
@@ -181,9 +177,9 @@ def test_results_are_averaged_as_declared(tmp_path: Path) -> None:
     text = _call(report, run).output
     assert "screens  targets" in text and "Inside" in text and "All in" in text
     assert "cells: mean over platform of each cell's mean" in " ".join(text.split())
-    sizes = by_table(run, "size").set_index("size")
+    sizes = main_table(run, "size").set_index("size")
     assert set(sizes.index) == {"small", "large"} and sizes["all_inside"].isna().all()
-    assert by_table(run, "target_index")["target_index"].tolist() == list("001122")
+    assert main_table(run, "target_index")["target_index"].tolist() == list("001122")
 
 
 def test_a_rate_that_is_not_over_all_units_says_so_everywhere(tmp_path: Path) -> None:
@@ -208,7 +204,7 @@ def test_a_rate_that_is_not_over_all_units_says_so_everywhere(tmp_path: Path) ->
 def test_a_key_and_a_cluster_that_are_not_declared_are_one_line(tmp_path: Path) -> None:
     run = _run(tmp_path / "a")
     with pytest.raises(RunError, match=r"only by split, platform, size, target_index$"):
-        by_table(run, "website")
+        main_table(run, "website")
     with pytest.raises(RunError, match=r"take 'website' as clusters, only application, screen$"):
         main_table(run, cluster="website")
     with pytest.raises(RunError, match="no measure with variants"):
@@ -299,5 +295,5 @@ def test_a_kind_can_bring_columns_and_groups(
     monkeypatch.setitem(REPORTS, DECLARED.kind, brought)
     run = _run(tmp_path / "a")
     assert steps_frame(run)["width"].tolist() == [0, 1, 2, 3, 4, 5]
-    table = by_table(run, "width").drop_duplicates("width").set_index("width")
+    table = main_table(run, "width").drop_duplicates("width").set_index("width")
     assert table["targets"].to_dict() == {"0-1": 2, "2-3": 2, "4+": 2}

@@ -15,7 +15,7 @@ from harness.tables import FORMATS, TEST_DATA_NOTE, Format
 from harness.tables.data import csv_cell
 from reports import output
 from reports.formats import render, results_grid
-from reports.tables import by_table, main_table
+from reports.tables import main_table
 from tests.reports.runs import setup, step, worked, write
 
 HOSTILE = (
@@ -33,7 +33,7 @@ def table(tmp_path: Path) -> pd.DataFrame:
 def hostile(tmp_path: Path) -> pd.DataFrame:
     steps = [step("A", 0, True, website=HOSTILE), step("B", 0, False, website="+1")]
     run = write(tmp_path / "run", steps, setup(dataset={"rows": 2}, none=HOSTILE))
-    return by_table(run, "website", details=True)
+    return main_table(run, "website", details=True)
 
 
 def test_the_command_offers_every_format() -> None:

@@ -19,14 +19,12 @@ from harness.runs import RunError, open_run
 from harness.runs.columns import group_column, level_column, score_column
 from parsers import MIND2WEB, Declaration, Group, Level, Measure
 from parsers.mt_mind2web import MT_MIND2WEB
-from reports.frames import runs, steps, tasks
+from reports.frames import runs, steps
 from reports.frames.runs import runs_frame
 from reports.frames.steps import steps_frame
-from reports.frames.tasks import tasks_frame
 from tests.reports.runs import schema, setup, step, worked, write
 
 STEPS = schema(steps.columns(MIND2WEB))
-TASKS = schema(tasks.columns(MIND2WEB))
 RUNS = schema(runs.columns(MIND2WEB))
 
 
@@ -34,7 +32,6 @@ def test_frames_have_the_documented_columns_and_types(tmp_path: Path) -> None:
     run = write(tmp_path / "run", worked())
     for frame, columns in (
         (steps_frame(run), STEPS),
-        (tasks_frame(run), TASKS),
         (runs_frame(run), RUNS),
     ):
         assert {name: str(kind) for name, kind in frame.dtypes.items()} == columns
@@ -44,7 +41,6 @@ def test_frames_have_the_documented_columns_and_types(tmp_path: Path) -> None:
 def test_a_run_without_any_step_has_the_same_columns(tmp_path: Path, complete: bool) -> None:
     run = write(tmp_path / "run", [], complete=complete)
     assert {n: str(k) for n, k in steps_frame(run).dtypes.items()} == STEPS
-    assert {n: str(k) for n, k in tasks_frame(run).dtypes.items()} == TASKS
     assert len(runs_frame(run)) == 1
 
 
@@ -85,7 +81,7 @@ def test_a_broken_table_is_replaced_by_the_lines(tmp_path: Path) -> None:
         assert line.startswith("DAMAGED in run: steps.parquet cannot be read: ")
         assert line.endswith("; read from steps.jsonl instead") and "\n" not in line
         pd.testing.assert_frame_equal(found, whole)
-        assert tasks_frame(run).attrs["corrupt"] == runs_frame(run).attrs["corrupt"] == (line,)
+        assert runs_frame(run).attrs["corrupt"] == (line,)
 
 
 def test_a_table_with_broken_text_is_replaced_by_the_lines(tmp_path: Path) -> None:
@@ -123,28 +119,6 @@ def test_a_row_per_run_step_and_repeat(tmp_path: Path) -> None:
     frame = steps_frame(runs)
     assert len(frame) == 28
     assert not frame.duplicated(["run", "step_id", "repeat"]).any()
-    assert len(tasks_frame(runs)) == 12
-
-
-def test_tasks_succeed_as_in_the_worked_example(tmp_path: Path) -> None:
-    frame = tasks_frame(write(tmp_path / "run", worked())).set_index("task_id")
-    assert frame["task_success"].tolist() == [True, True, False]
-    assert frame["strict"].tolist() == [True, False, False]
-    assert frame["clean"].astype("object").where(frame["clean"].notna(), None).tolist() == [
-        True,
-        None,
-        False,
-    ]
-    assert frame["step_success"].tolist() == [1.0, 1.0, 0.5]
-    assert frame["cost"].tolist() == [0.5, 0.5, 0.5]
-    assert frame["input_tokens"].tolist() == [200, 200, 200]
-
-
-def test_a_task_that_the_selection_cuts_short_is_not_complete(tmp_path: Path) -> None:
-    made = setup(dataset={"partial_tasks": {"A": 5}})
-    frame = tasks_frame(write(tmp_path / "run", worked(), made)).set_index("task_id")
-    assert frame["complete"].tolist() == [False, True, True]
-    assert frame["task_success"].isna().tolist() == [True, False, False]
 
 
 def test_runs_that_differ_show_where(tmp_path: Path) -> None:
@@ -233,6 +207,5 @@ def test_columns_say_what_they_hold_of_what_else_has_that_name() -> None:
     ids=lambda declared: declared.kind,
 )
 def test_no_two_columns_of_a_frame_have_one_name(declared: Declaration) -> None:
-    for listed in (steps.columns(declared), tasks.columns(declared)):
-        names = [one.name for one in listed]
-        assert len(names) == len(set(names))
+    names = [one.name for one in steps.columns(declared)]
+    assert len(names) == len(set(names))

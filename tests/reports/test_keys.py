@@ -20,7 +20,7 @@ from parsers import F1_VARIANTS, MIND2WEB, Operation
 from parsers.records import Choice
 from reports.keys import band, keys
 from reports.kinds.step import target_top
-from reports.tables import by_table
+from reports.tables import main_table
 from tests.reports.runs import setup, step, worked, write
 from tests.units import changed, flat
 
@@ -154,7 +154,7 @@ def test_numbers_are_those_of_the_raw_lines(tmp_path: Path, key: str) -> None:
         own = [scores["element"], scores["operation_f1.mind2web"], scores["success"]]
         for kind in groups.values():
             kind[name][task].append([float(value) for value in own])
-    table = by_table(run, key)
+    table = main_table(run, key)
     assert set(table[key]) - {POOLED} == names
     for _, row in table[table[key] != POOLED].iterrows():
         found = groups[row["line"]][row[key]]
@@ -167,7 +167,7 @@ def test_numbers_are_those_of_the_raw_lines(tmp_path: Path, key: str) -> None:
 
 def test_groups_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     run = write(tmp_path / "run", [step("A", index, True) for index in (12, 2, 0, 10, 25)])
-    assert list(dict.fromkeys(by_table(run, "step_index")["step_index"])) == [
+    assert list(dict.fromkeys(main_table(run, "step_index")["step_index"])) == [
         "0",
         "2",
         "10-14",
@@ -190,4 +190,4 @@ def test_every_key_says_what_it_means(tmp_path: Path) -> None:
     assert all(key.meaning for key in KEYS.values())
     run = write(tmp_path / "run", worked())
     for key in KEYS:
-        assert len(by_table(run, key))
+        assert len(main_table(run, key))

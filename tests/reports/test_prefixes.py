@@ -20,7 +20,6 @@ from harness.runs import RunError, StepUnit
 from parsers import ELEMENT_ONLY, Prediction, Status
 from reports import prefix_table
 from reports.command import report
-from reports.frames.tasks import tasks_frame
 from tests.reports.runs import WORKED, setup, step, worked, write
 
 
@@ -117,13 +116,6 @@ def test_it_is_withheld_while_a_task_is_incomplete(tmp_path: Path, how: str) -> 
     (row,) = _rows(table).values()
     assert [row[name] for name in ("step_success", "reached", "prefix")] == [None] * 3
     assert "withheld while a task is incomplete (2" in table.attrs["notes"][-1]
-    frame = tasks_frame(run).set_index("task_id")["prefix"]
-    assert frame.get("B") == 2
-
-
-def test_frames_of_tasks_have_the_prefix(tmp_path: Path) -> None:
-    run = write(tmp_path / "run", worked(), setup(invalid="fail"))
-    assert tasks_frame(run).set_index("task_id")["prefix"].to_dict() == {"A": 2, "B": 2, "C": 1}
 
 
 def _classified() -> list[StepUnit]:
@@ -136,7 +128,6 @@ def test_without_an_order_or_a_measure_there_is_none(tmp_path: Path) -> None:
     run = write(tmp_path / "run", loose)
     with pytest.raises(RunError, match="run: steps have no order in their task"):
         prefix_table(run)
-    assert tasks_frame(run)["prefix"].isna().all()
     run = write(tmp_path / "classified", _classified())
     with pytest.raises(RunError, match="classified: only elements were asked for"):
         prefix_table(run)

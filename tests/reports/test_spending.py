@@ -18,7 +18,7 @@ from reports.costs import cost_table
 from reports.formats import render
 from reports.load import open_runs
 from reports.spending import per_success, ratio_difference
-from reports.tables import by_table, leaderboard
+from reports.tables import leaderboard, main_table
 from reports.view.plots import effort_plot, ladders
 from reports.view.tables import summarise
 from tests.reports.runs import call, setup, step, worked, write
@@ -69,9 +69,10 @@ def test_units_whose_tokens_nobody_counted_have_no_costs(
 
 
 def test_a_leaderboard_says_what_a_success_takes(tmp_path: Path) -> None:
-    printed = render(leaderboard(by_table(efforts(tmp_path), "split", spending=True)), width=200)
+    printed = render(leaderboard(main_table(efforts(tmp_path), "split", spending=True)), width=200)
     assert re.search(r"high .* 65\.2 \[.*\] +3\.00 +\$0\.7500", printed)
-    assert "/success" not in render(leaderboard(by_table(write(tmp_path / "p", worked()), "split")))
+    policy = main_table(write(tmp_path / "p", worked()), "split")
+    assert "/success" not in render(leaderboard(policy))
 
 
 def test_a_board_says_what_a_success_takes_on_each_benchmark(tmp_path: Path) -> None:
@@ -83,11 +84,11 @@ def test_a_board_says_what_a_success_takes_on_each_benchmark(tmp_path: Path) -> 
         ]
         calls = [replace(call(record, "B"), cost=cost) for record in steps]
         made.append(write(tmp_path / name, steps, setup(benchmark=name), calls=calls))
-    board = leaderboard(by_table(made, "split", spending=True))
+    board = leaderboard(main_table(made, "split", spending=True))
     assert board[["one price", "one tokens", "two tokens"]].iloc[0].tolist() == [1.0, 20.0, 20.0]
     text = render(board, width=200)
     assert "one $/success" in text and "tokens out/success" not in text
-    assert "$/success" not in render(leaderboard(by_table(made, "split")), width=200)
+    assert "$/success" not in render(leaderboard(main_table(made, "split")), width=200)
 
 
 def test_runs_that_differ_in_effort_only_are_drawn_over_their_tokens(tmp_path: Path) -> None:

@@ -22,14 +22,13 @@ from parsers import (
     Status,
     mean_interval,
     results,
-    results_by,
 )
 from parsers.counting import Rule
 from parsers.estimates import PARENTS, SD
 from parsers.records import F1_VARIANTS
 from reports.formats import render
-from reports.tables import by_table, columns, main_table
-from tests.numbers import estimate
+from reports.tables import columns, main_table
+from tests.numbers import estimate, results_by
 from tests.reports.runs import setup, step, worked, write
 
 GROUP_KEYS: tuple[Any, ...] = ("split", "website", "domain", "subdomain", "operation")
@@ -61,7 +60,7 @@ def test_the_worked_example(tmp_path: Path) -> None:
 def test_the_table_has_the_documented_columns(tmp_path: Path) -> None:
     run = write(tmp_path / "run", worked())
     for key in GROUP_KEYS:
-        table = by_table(run, key)
+        table = main_table(run, key)
         found = [(name, str(kind)) for name, kind in table.dtypes.items()]
         assert found == [(column.name, column.kind) for column in columns(key, MIND2WEB)]
 
@@ -106,8 +105,8 @@ def test_every_number_is_that_of_the_averages(tmp_path: Path, key: Any, complete
     made = setup(dataset={"rows": 40, "partial_tasks": {"T3": 4}})
     run = write(tmp_path / "run", _varied(), made, complete=complete)
     trials = [(record.repeat, record.scored()) for record in open_run(run).records()]
-    table = by_table(run, key)
-    groups = results_by(trials, key, MIND2WEB, lengths={"T3": 4})
+    table = main_table(run, key)
+    groups = results_by(key, trials, MIND2WEB, lengths={"T3": 4})
     if key == "split":
         groups[POOLED] = results(trials, MIND2WEB, lengths={"T3": 4})
     assert list(dict.fromkeys(table[key])) == list(groups)
@@ -213,7 +212,7 @@ def test_runs_are_never_pooled(tmp_path: Path) -> None:
 
 def test_an_unknown_key_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="cannot be grouped by 'colour', only by split"):
-        by_table(write(tmp_path / "run", worked()), "colour")
+        main_table(write(tmp_path / "run", worked()), "colour")
 
 
 def test_a_table_says_why_success_is_unknown(tmp_path: Path) -> None:

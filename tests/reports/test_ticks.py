@@ -33,10 +33,11 @@ def test_ticks_of_shares_are_exact(ends: tuple[float, float], axis: str) -> None
 
 def test_ticks_of_tokens_are_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[Figure] = []
-    monkeypatch.setattr(plots, "_save", lambda figure, path: kept.append(figure))
+    monkeypatch.setattr(plots, "write", lambda figure, path: kept.append(figure))
     low = plots.Rung("a", "low", 0.4, 0.012, 0, 0.03)
     rungs = [low, plots.Rung("b", "high", 40, 0.02, 0, 0.04)]
     plots.effort_plot({"m": rungs}, benchmark("sample").declared, "effort", tmp_path)
+    assert len(kept) == 2
     for figure in kept:
         [axes] = figure.axes
         places = axes.xaxis.get_ticklocs()

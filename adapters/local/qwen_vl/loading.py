@@ -19,7 +19,7 @@ from adapters.local.options import LocalOptions, full_precision, line
 from adapters.local.qwen_vl.config import QwenVLConfig
 from adapters.local.qwen_vl.model import QwenVL
 from adapters.local.qwen_vl.prompt import QwenVLFamily, image_rule
-from adapters.local.qwen_vl.tokenizer import IMAGE, Checkpoint, Tokenizer, fetch_weights, find
+from adapters.local.qwen_vl.tokenizer import IMAGE, QwenVLFiles, Tokenizer, fetch_weights, find
 from adapters.local.qwen_vl.weights import load_weights
 from adapters.open_models import OPEN_MODELS
 
@@ -85,10 +85,10 @@ ATTENTION = "sdpa"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Described:
+class UnloadedQwenVL:
     options: LocalOptions
     device: str
-    checkpoint: Checkpoint
+    checkpoint: QwenVLFiles
     config: QwenVLConfig
     family: QwenVLFamily
     dtype: torch.dtype
@@ -141,7 +141,7 @@ class Described:
         return Loaded(model, self.family, device, self.context_tokens, facts)
 
 
-def described(options: LocalOptions, device: str) -> Described:
+def described(options: LocalOptions, device: str) -> UnloadedQwenVL:
     """Find the checkpoint that the options name, and read all of it but the weights.
 
     Raises `Fatal` for missing files, another architecture, or an option that the model does not
@@ -161,10 +161,12 @@ def described(options: LocalOptions, device: str) -> Described:
         OPEN_MODELS["seeclick" if checkpoint.seeclick else "qwen-vl-chat"].coordinates,
     )
     dtype = dtype_of(options, config, device)
-    return Described(options, device, checkpoint, config, family, dtype, options.attn or ATTENTION)
+    return UnloadedQwenVL(
+        options, device, checkpoint, config, family, dtype, options.attn or ATTENTION
+    )
 
 
-def _tokenizer(checkpoint: Checkpoint, config: QwenVLConfig) -> Tokenizer:
+def _tokenizer(checkpoint: QwenVLFiles, config: QwenVLConfig) -> Tokenizer:
     shape = config.vision
     tokenizer = Tokenizer.read(checkpoint.vocabulary, shape.queries)
     if tokenizer.specials[IMAGE] != shape.image_start or tokenizer.size > config.vocab_size:
@@ -186,7 +188,7 @@ def empty_model(config: QwenVLConfig, attention: str = ATTENTION) -> QwenVL:
         raise Fatal(f"attn={attention} is not available here: {line(error)}") from error
 
 
-def _facts(known: Described, device: str) -> dict[str, object]:
+def _facts(known: UnloadedQwenVL, device: str) -> dict[str, object]:
     config = canonical_json(known.checkpoint.config).encode()
     return {
         "architecture": "Qwen-VL",

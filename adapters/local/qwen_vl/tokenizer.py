@@ -139,7 +139,7 @@ WEIGHTS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class QwenVLFiles:
     """A folder with weights and `config.json`, its parsed configuration, its vocabulary.
 
     `source` is the hub id or folder that was asked for, `commit` the hub's commit if it came from
@@ -162,7 +162,7 @@ class Checkpoint:
         return "sha256:" + digest_of(self.folder, read)
 
 
-def find(options: LocalOptions) -> Checkpoint:
+def find(options: LocalOptions) -> QwenVLFiles:
     """Return the files of the model that the options name; from the hub, all but the weights.
 
     Raises `Fatal` for missing files, or a checkpoint of another kind.
@@ -188,7 +188,7 @@ def find(options: LocalOptions) -> Checkpoint:
         raise Fatal(f"{folder} is not an original Qwen-VL checkpoint: it is {kind}")
     names = (options.name, options.model, folder.name, str(config.get("_name_or_path", "")))
     seeclick = any("seeclick" in name.lower() for name in names)
-    return Checkpoint(
+    return QwenVLFiles(
         folder,
         config,
         _vocabulary(folder, bool(local_folder), seeclick),
@@ -198,7 +198,7 @@ def find(options: LocalOptions) -> Checkpoint:
     )
 
 
-def fetch_weights(checkpoint: Checkpoint) -> None:
+def fetch_weights(checkpoint: QwenVLFiles) -> None:
     """Download the weights of a checkpoint of the hub. Raises `Fatal`."""
     if checkpoint.commit is not None:
         source, commit = checkpoint.source, checkpoint.commit

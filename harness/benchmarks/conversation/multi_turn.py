@@ -29,10 +29,10 @@ from harness.dialogue import Asks, Dialogue, Replies
 from harness.errors import UserError
 from harness.page import Brackets
 from harness.protocols.contract import Needs
-from harness.protocols.groups import Group
+from harness.protocols.groups import CandidateGroup
 from harness.protocols.mindact import MindAct
-from harness.protocols.mindact_choice import Reader, lettered, opening, read_choice, spell_choice
-from harness.protocols.mindact_generate import matched_notes, read_written, spell_written
+from harness.protocols.mindact_choice import Reader, lettered, opening, read_choice, write_choice
+from harness.protocols.mindact_generate import matched_notes, read_written, write_element
 from harness.protocols.texts import Schema, history_lines
 from harness.records import Choice, Step
 from harness.views import StepView
@@ -211,23 +211,25 @@ class MultiTurn(MindAct):
         question = partial(self._question, step, count, self._memory(snippets, count))
         return (yield from self._tournament(step, choices, {}, question))
 
-    def conversation(self, step: Step, group: Group) -> Conversation:
+    def conversation(self, step: Step, group: CandidateGroup) -> Conversation:
         """The question about one group, without a memory."""
         return self._question(step, step.tokens or count_tokens, (), group)
 
-    def read(self, reply: Reply, group: Group) -> Prediction:
+    def read(self, reply: Reply, group: CandidateGroup) -> Prediction:
         """The answer about one group; a winner has an element."""
         if self.generation:
             return read_written(reply, group, self.reader)
         return read_choice(reply, group, self.reader, tuned=self.tuned)
 
-    def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
+    def write_choice(
+        self, group: CandidateGroup, position: int | None, prediction: Prediction
+    ) -> str:
         """The reply that picks the group's choice at `position`, or none of them."""
         said = position, prediction.operation, prediction.value
         if not self.generation:
-            return spell_choice(*said, self.reader, tuned=self.tuned)
+            return write_choice(*said, self.reader, tuned=self.tuned)
         choice = None if position is None else group.choices[position]
-        return spell_written(choice, *said, self.reader)
+        return write_element(choice, *said, self.reader)
 
     def settings(self) -> dict[str, object]:
         """The fields, with `auto` resolved."""
@@ -252,7 +254,7 @@ class MultiTurn(MindAct):
         return "generate_" if self.generation else "choice_"
 
     def _question(
-        self, step: Step, count: Count, memory: Sequence[Piece], group: Group
+        self, step: Step, count: Count, memory: Sequence[Piece], group: CandidateGroup
     ) -> Conversation:
         """The question about a group, behind as much of the memory as there is room for."""
         asked = self.texts.fill(
@@ -319,13 +321,13 @@ class MultiTurn(MindAct):
         place = next((n for n, (_, (one, _)) in enumerate(listed) if one == right), None)
         if not self.generation:
             told = place, action.operation, action.value
-            answer = spell_choice(*told, self.reader, tuned=self.tuned, name=name)
+            answer = write_choice(*told, self.reader, tuned=self.tuned, name=name)
         elif place is None:
-            answer = spell_written(None, None, None, "", self.reader)
+            answer = write_element(None, None, None, "", self.reader)
         else:
             number, (node_id, text) = listed[place]
             element = Choice("", node_id, "", text)
-            answer = spell_written(element, number, action.operation, action.value, self.reader)
+            answer = write_element(element, number, action.operation, action.value, self.reader)
         if snippet.rationale:
             answer = self.texts.fill("reflected", answer=answer, rationale=snippet.rationale)
         if self.tuned and not self._marks:

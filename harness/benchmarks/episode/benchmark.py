@@ -28,7 +28,7 @@ from harness.dialogue import Dialogue
 from harness.engine import Environment
 from harness.errors import UserError
 from harness.live.contract import LivePage, Seen, element
-from harness.live.pool import Foreign, Limits, Worlds
+from harness.live.pool import Foreign, TimeLimits, Worlds
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes
 from harness.pictures import grey, show_answers
 from harness.policies import Secret
@@ -64,9 +64,9 @@ class EpisodeBenchmark(Benchmark):
         program. Raises `UserError`."""
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> TimeLimits:
         """Return the time limits of an action and an episode."""
-        return Limits()
+        return TimeLimits()
 
     @property
     def viewport(self) -> tuple[int, int]:

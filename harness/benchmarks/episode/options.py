@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adapters.options import PathText
+from adapters.options import Count, PathText
 from harness.benchmarks.step.options import ElementOptions
-from harness.options import AtLeastOne, setting
+from harness.options import setting
 
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodeOptions(ElementOptions):
     """Options of episodes."""
 
-    episodes: AtLeastOne | None = setting(
+    episodes: Count | None = setting(
         None, "Only the first N episodes of each task. Default: all.", group="Data", metavar="N"
     )
-    max_steps: AtLeastOne | None = setting(
+    max_steps: Count | None = setting(
         None,
         "Most steps of an episode. Default: what its task says.",
         group="Question",
         metavar="N",
     )
-    environments: AtLeastOne | None = setting(
+    environments: Count | None = setting(
         None,
         "Number of processes that run episodes. Default: one per processor.",
         group="Running",

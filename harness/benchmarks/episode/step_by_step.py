@@ -32,7 +32,7 @@ from harness.dialogue import (
 )
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
-from harness.records import SEGMENT_ID, Earlier, Row, RowDetail, Said, Window
+from harness.records import SEGMENT_ID, BrowserState, Earlier, Row, RowDetail, Said
 from harness.runs import STEP, Unit
 from harness.runs.live_steps import behind
 from harness.views import LiveView, StepView, View
@@ -189,7 +189,7 @@ class StepByStep:
         )
         shows = replace(self.shows, options=options)
         question = list_step(row, shows, attributes=self.attributes)
-        window = Window(seen.url, seen.title, seen.tabs, seen.tab)
+        window = BrowserState(seen.url, seen.title, seen.tabs, seen.tab)
         step = replace(question.view.step, before=before, page_size=seen.viewport, window=window)
         if episode.past is not None and self.shows.protocol.needs.pictures == "page":
             again = tuple(one for one in episode.past if one.digest == seen.screenshot)

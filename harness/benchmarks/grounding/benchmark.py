@@ -18,7 +18,7 @@ import msgspec
 from adapters.conversation import Picture
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
-from harness.benchmarks.prediction_file import Predictions, with_prediction
+from harness.benchmarks.prediction_file import Predictions
 from harness.benchmarks.shows import Shows
 from harness.errors import UserError
 from harness.pictures import Recipe
@@ -274,15 +274,25 @@ class GroundingPredictions(Predictions):
             raise UserError(f"{where}: a number is not finite")
         return line
 
-    def records(
-        self, lines: Mapping[str, _Line], units: Dataset[Any]
-    ) -> Iterator[Unit[GroundingDetail]]:
-        """Yield the records; items without a line stay open unless `unattempted` is `fail`."""
-        missing = Prediction(Status.NO_REPLY) if self.settings.unattempted == "fail" else None
-        for record in units.entries:
-            line = lines.get(record.unit_id)
-            predicted = missing if line is None else _prediction(line, record.detail.size)
-            yield with_prediction(record, predicted)
+    def predicted(self, line: _Line, detail: GroundingDetail) -> Prediction:
+        if line.declined:
+            return Prediction(Status.NONE)
+        point, edges = line.point, {}
+        if line.box is not None:
+            left, top, right, bottom = line.box
+            point = (left + right) / 2, (top + bottom) / 2
+            corners = [
+                to_pixels(one, line.coordinates, detail.size)
+                for one in (line.box[:2], line.box[2:])
+            ]
+            if corners[0] is not None and corners[1] is not None:
+                edges = dict(zip(EDGES, (*corners[0], *corners[1]), strict=True))
+        if point is None:
+            return Prediction(Status.PARSE_ERROR)
+        pixels = to_pixels(point, line.coordinates, detail.size)
+        if pixels is None:
+            return Prediction(Status.OUT_OF_RANGE)
+        return Prediction(Status.ANSWERED, Action(CLICK, point=pixels), parsed=edges)
 
     def notes(self, lines: Mapping[str, _Line]) -> Iterator[str]:
         small = sum(
@@ -295,21 +305,3 @@ class GroundingPredictions(Predictions):
                 f"{counted(small, 'place')} in pixels lie within 0 to 1: shares of the picture "
                 'have "coordinates": "unit" on their line'
             )
-
-
-def _prediction(line: _Line, size: tuple[int, int]) -> Prediction:
-    if line.declined:
-        return Prediction(Status.NONE)
-    point, edges = line.point, {}
-    if line.box is not None:
-        left, top, right, bottom = line.box
-        point = (left + right) / 2, (top + bottom) / 2
-        corners = [to_pixels(one, line.coordinates, size) for one in (line.box[:2], line.box[2:])]
-        if corners[0] is not None and corners[1] is not None:
-            edges = dict(zip(EDGES, (*corners[0], *corners[1]), strict=True))
-    if point is None:
-        return Prediction(Status.PARSE_ERROR)
-    pixels = to_pixels(point, line.coordinates, size)
-    if pixels is None:
-        return Prediction(Status.OUT_OF_RANGE)
-    return Prediction(Status.ANSWERED, Action(CLICK, point=pixels), parsed=edges)

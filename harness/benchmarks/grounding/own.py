@@ -3,10 +3,8 @@
 `grounding.toml`, `items.jsonl` and pictures are in a folder:
 
     vlm-eval --benchmark grounding-items --data my-screens --model oracle
-    vlm-eval --benchmark grounding-items --data my-screens/grounding.toml --model oracle
 
-The second may name a data set on the hub in place of `items.jsonl`. The files are documented in
-docs/grounding.md. A package can give such a folder a name:
+The files are documented in docs/grounding.md. A package can give such a folder a name:
 
     TILLS = GroundingItems("tills", data=HERE)
 """
@@ -19,33 +17,22 @@ from pathlib import Path
 
 import msgspec
 
-from adapters.decoding import decode_json
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.folders import (
-    Folder,
-    ParquetPictures,
-    converted,
-    decoded_text,
-    decoded_toml,
-)
+from harness.benchmarks.folders import Folder, decoded_text, decoded_toml
 from harness.benchmarks.grounding.sets import (
     CONVENTIONS,
     PICTURE,
     Convention,
     GroundingSet,
-    Row,
+    Instruction,
     Size,
     declaration,
     points_of,
-    table_rows,
 )
-from harness.benchmarks.hub import HubData, fetch_one, hub_data, is_missing, pinned
-from harness.benchmarks.hub_copies import HubCopy, Wanted, copied
 from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import check_labels, own_folder, own_folders, reading
 from harness.benchmarks.sample import refuse_data
-from harness.benchmarks.sample_windows import SIZE, Screenshots, Window
-from harness.data_files import DataFile
+from harness.benchmarks.sample_windows import SIZE, SampleWindows, Window
 from harness.errors import DataError
 from harness.sample import WINDOWS
 from parsers.declaration import Declaration, Group, Level
@@ -53,8 +40,6 @@ from parsers.grounding import Target
 
 SCHEMA, ITEMS = "grounding.toml", "items.jsonl"
 DECLARED = declaration()
-LABEL = "label:"
-"""Begins the names of columns of copies that hold a label."""
 
 
 class _Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,16 +49,12 @@ class _Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     box: meaning of the numbers of boxes and polygons.
     groups: labels that results are broken down by; all items have them.
     cluster: the label whose values intervals take as independent; pictures unless given.
-    data: a data set on the hub (`hf://datasets/OWNER/NAME`) in place of `items.jsonl`.
-    columns: our columns to those of that data set; a dot leads into an object.
     """
 
     name: str
     box: Convention
     groups: list[str] = []
     cluster: str = ""
-    data: str = ""
-    columns: dict[str, str] = {}
 
 
 class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,9 +78,6 @@ class GroundingItems(GroundingSet):
     """
 
     name: str = "grounding-items"
-
-    splits: tuple[str, ...] = ("test",)
-    default_splits: tuple[str, ...] = ("test",)
     guarded = False
     folders: tuple[str, ...] = ("", "images", "images.zip")
     declared: Declaration = DECLARED
@@ -107,115 +85,26 @@ class GroundingItems(GroundingSet):
 
     def holds(self, data: Path) -> bool:
         """Return True for a folder with a schema, and for a schema."""
-        return self.data is None and (data.name == SCHEMA or bool(own_folders(data, SCHEMA)))
+        return self.data is None and bool(own_folders(data, SCHEMA))
 
     def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
         says = "the boxes of its items"
         return own_folder(self.name, data or self.data, SCHEMA, says, self.folders)
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
-        """Open a folder of items, or the one above it, or a data set on the hub."""
-        if found := _on_hub(data or self.data):
-            source, schema = found
-            copy = copied(source, _wanted(schema), splits)
-            opened = _HubItems(self.name, copy=copy, schema=schema).opened()
-        else:
-            schema = _schema(self.folder(data).root / SCHEMA)
-            opened = super().open(splits=splits, data=data)
+        """Open a folder of items, or the one above it."""
+        schema = _schema(self.folder(data).root / SCHEMA)
+        opened = super().open(splits=splits, data=data)
         origin = {**opened.origin, "set": schema.name}
         absent = any(unit.detail.gold.kind == "absent" for unit in opened.entries)
         return replace(opened, declared=_declared(schema, absent=absent), origin=origin)
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+    def rows(self, folder: Folder, split: str) -> Iterator[Instruction]:
         schema = _schema(folder.root / SCHEMA)
         folder.files(SCHEMA, "the schema")
         folder.files(ITEMS, "a line per item")
         for number, one in decoded_text(folder.root / ITEMS, _Stored):
             yield _row(one, f"{ITEMS}, line {number}", folder, schema)
-
-
-@dataclass(frozen=True)
-class _HubItems(GroundingItems):
-    """Items copied from the hub."""
-
-    copy: HubCopy = field(kw_only=True)
-    schema: _Schema = field(kw_only=True)
-
-    def opened(self) -> Items:
-        splits = tuple(str(file.split) for file in self.copy.files)
-        return GroundingSet.open(replace(self, splits=splits), splits=splits)
-
-    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
-        pictures = ParquetPictures("image")
-        return Folder(self.copy.files[0].path.parent, self.copy.origin, (), parquet=pictures)
-
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        (file,) = (file for file in self.copy.files if file.split == split)
-        folder.used[file.name] = file
-        return _copied_rows(file, folder, self.schema)
-
-
-def _on_hub(data: Path | None) -> tuple[HubData, _Schema] | None:
-    """Return the data set on the hub that an address or a schema file names, and the schema."""
-    if data is not None and data.suffix == ".toml" and data.is_file():
-        schema = _schema(data)
-        source = hub_data(schema.data)
-        if source is None:
-            raise DataError(
-                f"{data}: data is not the address of a data set on the hub; give the folder of "
-                f"{SCHEMA} and {ITEMS} instead"
-            )
-        return pinned(source), schema
-    source = hub_data(data)
-    if source is None:
-        return None
-    source = pinned(source)
-    try:
-        return source, _schema(fetch_one(source.repo, str(source.revision), SCHEMA))
-    except DataError as error:
-        if not is_missing(error):
-            raise
-        raise DataError(
-            f"{source.repo} has no {SCHEMA}, which says what the boxes of its items are: write "
-            f'one with data = "{source._replace(revision=None)}", and give it with --data'
-        ) from error
-
-
-def _wanted(schema: _Schema) -> Wanted:
-    own = {name: schema.columns.get(name, name) for name in _Stored.__struct_fields__}
-    labels = {f"{LABEL}{name}": schema.columns.get(name, name) for name in _labels(schema)}
-    return Wanted({**own, **labels}, frozenset({"image"}))
-
-
-def _labels(schema: _Schema) -> list[str]:
-    cluster = "" if schema.cluster == "picture" else schema.cluster
-    return [*schema.groups, *filter(None, [cluster])]
-
-
-def _copied_rows(file: DataFile, folder: Folder, schema: _Schema) -> Iterator[Row]:
-    for number, row in enumerate(table_rows(folder, file), start=1):
-        where, picture, size, record = row
-        given = {name: value for name, value in record.items() if value is not None}
-        labels = {
-            name.removeprefix(LABEL): given.pop(name)
-            for name in record
-            if name.startswith(LABEL)
-            if name in given
-        }
-        for name in ("box", "polygon", "absent", "labels"):
-            if name in given:
-                given[name] = _json(given[name], where, name)
-        labels = {**(given.pop("labels", None) or {}), **labels}
-        usual = {"id": f"{file.split}-{number}", "image": picture}
-        one = converted({**usual, **given, "labels": labels}, _Stored, where)
-        yield _row(one, where, folder, schema, size)
-
-
-def _json(text: str, where: str, name: str) -> object:
-    try:
-        return decode_json(text)
-    except msgspec.MsgspecError as error:
-        raise DataError(f"{where}: '{name}' is {text[:60]!r}, not JSON") from error
 
 
 def _schema(path: Path) -> _Schema:
@@ -240,10 +129,11 @@ def _declared(schema: _Schema, *, absent: bool) -> Declaration:
 
 def _row(
     one: _Stored, where: str, folder: Folder, schema: _Schema, size: Size | None = None
-) -> Row:
+) -> Instruction:
     cluster = "" if schema.cluster == "picture" else schema.cluster
-    check_labels(_labels(schema), SCHEMA, one.labels, f"{folder.root}/{where}: {one.id}")
-    return Row(
+    needed = [*schema.groups, *([cluster] if cluster else [])]
+    check_labels(needed, SCHEMA, one.labels, f"{folder.root}/{where}: {one.id}")
+    return Instruction(
         where=where,
         unit_id=one.id,
         picture=one.image,
@@ -286,7 +176,7 @@ class _Place(Window, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class _Windows(Folder):
     """Windows of screenshots as pictures, by the name of the picture."""
 
-    windows: dict[str, tuple[Screenshots, Window]] = field(default_factory=dict)
+    windows: dict[str, tuple[SampleWindows, Window]] = field(default_factory=dict)
 
     def picture(self, name: str) -> bytes:
         screenshots, window = self.windows[name]
@@ -306,9 +196,9 @@ class GroundingSample(GroundingSet):
         refuse_data(self.name, data)
         return _Windows(WINDOWS, {"origin": "package"})
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+    def rows(self, folder: Folder, split: str) -> Iterator[Instruction]:
         assert isinstance(folder, _Windows)
-        screenshots = Screenshots(split.removesuffix(REFINED))
+        screenshots = SampleWindows(split.removesuffix(REFINED))
         folder.used[screenshots.file.name] = screenshots.file
         for where, line in screenshots.lines("places", _Place):
             folder.windows[line.item.image] = screenshots, line

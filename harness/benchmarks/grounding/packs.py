@@ -52,7 +52,7 @@ _KNOWN = frozenset({"name", *_LISTS, *_PLACEHOLDERS, *_CHOICES})
 
 
 @dataclass(frozen=True)
-class Pack:
+class ModelPrompts:
     """A family's way to be asked.
 
     families: words in the names of its models.
@@ -86,7 +86,7 @@ class Pack:
         return Texts({**usual, **self.own})
 
 
-def pack_of_model(*names: str) -> Pack:
+def pack_of_model(*names: str) -> ModelPrompts:
     """Return the pack of the longest word in a model's name; the usual one if no word is known.
 
     Of several names (the model's own, the adapter's) the first with a known word decides.
@@ -108,22 +108,22 @@ def shipped() -> tuple[str, ...]:
 
 
 @cache
-def open_pack(name: str) -> Pack:
+def open_pack(name: str) -> ModelPrompts:
     """Read a pack that comes with the project. Raises `UserError` for an unknown one."""
     if name == USUAL:
-        return Pack(USUAL)
+        return ModelPrompts(USUAL)
     if name not in shipped():
         raise UserError(f"unknown prompt pack '{name}'; {suggestion(name, shipped())}")
     file = files("harness").joinpath(f"prompts/grounding/{name}.toml")
     return _pack(read_toml(file.read_text("utf-8"), f"{name}.toml"), f"{name}.toml")
 
 
-def read_pack(path: Path) -> Pack:
+def read_pack(path: Path) -> ModelPrompts:
     """Read a pack in a file of the user's. Raises `UserError` naming the key that is wrong."""
     return _pack(read_toml(read_file(path), str(path)), str(path))
 
 
-def _pack(found: Mapping[str, Any], where: str) -> Pack:
+def _pack(found: Mapping[str, Any], where: str) -> ModelPrompts:
     given: dict[str, Any] = {}
     if unknown := sorted(found.keys() - _KNOWN):
         raise UserError(f"{where}: unknown key {unknown[0]}; {suggestion(unknown[0], _KNOWN)}")
@@ -142,7 +142,7 @@ def _pack(found: Mapping[str, Any], where: str) -> Pack:
             own[key] = given.pop(key)
     if not given.get("name"):
         raise UserError(f"{where}: a prompt pack needs a name")
-    return Pack(**given, own=own)
+    return ModelPrompts(**given, own=own)
 
 
 def _listed(value: object, key: str, where: str) -> tuple[str, ...]:

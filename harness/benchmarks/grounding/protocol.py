@@ -26,7 +26,7 @@ from adapters.conversation import (
 )
 from harness.benchmarks.grounding.packs import (
     USUAL,
-    Pack,
+    ModelPrompts,
     SystemPlace,
     open_pack,
     pack_of_model,
@@ -48,7 +48,7 @@ from harness.protocols.texts import Texts
 from harness.views import PlaceView
 from parsers.actions import Action
 from parsers.grounding import CLICK, EDGES, POINTING
-from parsers.points import DECLINES, POINT_FORMS, Convention, Decline, Form, read_point, spell_place
+from parsers.points import DECLINES, POINT_FORMS, Convention, Decline, Form, read_point, write_place
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
 
@@ -118,7 +118,7 @@ class Grounding(AskingProtocol):
         return HALF if self.zoom_share is None else self.zoom_share
 
     @cached_property
-    def chosen(self) -> Pack:
+    def chosen(self) -> ModelPrompts:
         """The prompt pack."""
         if self.prompts is not None:
             return read_pack(self.prompts)
@@ -255,7 +255,7 @@ class Grounding(AskingProtocol):
         for place in self.places:
             point = said.point
             numbers = None if point is None else numbers_of(point, self.convention, picture)
-            replies[place] = spell_place(self.answer_form, numbers)
+            replies[place] = write_place(self.answer_form, numbers)
             first = self._read(Reply(replies[place]), picture)
             if first.point is None:
                 break
@@ -277,7 +277,7 @@ class Grounding(AskingProtocol):
             **screen,
         )
         if self.refusals == "offered":
-            none = spell_place(self.answer_form, None)
+            none = write_place(self.answer_form, None)
             question += "\n\n" + texts.fill("declining", none=none)
         asked = illustrated((picture,), question, order=self.picture_place)
         system_text = texts.fill("system", **screen)
@@ -289,5 +289,5 @@ class Grounding(AskingProtocol):
 
 
 def _declines(form: Form) -> bool:
-    answer = read_point(spell_place(form, None), form, place_only=True)
+    answer = read_point(write_place(form, None), form, place_only=True)
     return answer.status is Status.NONE

@@ -30,7 +30,13 @@ import msgspec
 from adapters.input_files import file_text
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, converted
-from harness.benchmarks.grounding.sets import PICTURE, GroundingSet, Row, declaration, table_rows
+from harness.benchmarks.grounding.sets import (
+    PICTURE,
+    GroundingSet,
+    Instruction,
+    declaration,
+    table_rows,
+)
 from harness.data_files import DataFile
 from harness.errors import DataError
 from parsers.declaration import Group, Level
@@ -70,7 +76,7 @@ class ProStored(msgspec.Struct, frozen=True):
     img_size: tuple[int, int] | None = None
 
 
-def _read(folder: Folder, split: str, *, version: str = "") -> Iterator[Row]:
+def _read(folder: Folder, split: str, *, version: str = "") -> Iterator[Instruction]:
     known_as = f"screenspot{version.replace('_', '-')}"
     is_converted = any(folder.root.glob(f"screenspot_*{version}_convert.json"))
     if not is_converted and any(folder.root.rglob("*.parquet")):
@@ -89,7 +95,7 @@ def _read(folder: Folder, split: str, *, version: str = "") -> Iterator[Row]:
             yield _row(file, number, platform, one.img_filename, one)
 
 
-def _of_table(folder: Folder, file: DataFile) -> Iterator[Row]:
+def _of_table(folder: Folder, file: DataFile) -> Iterator[Instruction]:
     numbers = Counter[str]()
     for where, picture, size, record in table_rows(folder, file):
         one = converted(record, _Stored, where)
@@ -106,9 +112,9 @@ def _row(
     picture: str,
     one: _Stored,
     size: tuple[int, int] | None = None,
-) -> Row:
+) -> Instruction:
     stem = file.path.stem if file.path.suffix == ".json" else f"screenspot_{platform}"
-    return Row(
+    return Instruction(
         where=f"{file.name}, {platform} row {number + 1}",
         unit_id=f"{stem}_{number}",
         picture=picture,
@@ -130,7 +136,7 @@ def _counts(*of_platforms: tuple[int, int]) -> dict[str, dict[tuple[str, ...], i
     return {"test": cells}
 
 
-def _read_pro(folder: Folder, split: str) -> Iterator[Row]:
+def _read_pro(folder: Folder, split: str) -> Iterator[Instruction]:
     what = "the annotations of screenspot-pro"
     for file, _, one in folder.json("annotations/*.json", what, ProStored):
         asked = one.instruction_cn if split == "cn" else one.instruction
@@ -144,8 +150,8 @@ def _pro_row(
     instruction: str,
     labels: Mapping[str, str],
     parents: Mapping[str, str] = MappingProxyType({}),
-) -> Row:
-    return Row(
+) -> Instruction:
+    return Instruction(
         where=f"{file.name}, {one.id}",
         unit_id=one.id,
         picture=one.img_filename,
@@ -213,12 +219,12 @@ class WebClickItem(msgspec.Struct, frozen=True):
     bucket: str
 
 
-def _read_webclick(folder: Folder, split: str) -> Iterator[Row]:
+def _read_webclick(folder: Folder, split: str) -> Iterator[Instruction]:
     numbers = count()
     for file in folder.files("**/*.parquet", "the rows of webclick"):
         for where, picture, size, record in table_rows(folder, file):
             one = converted(record, WebClickItem, where)
-            yield Row(
+            yield Instruction(
                 where=where,
                 unit_id=f"webclick_{next(numbers)}",
                 picture=picture,
@@ -259,7 +265,7 @@ class Click(msgspec.Struct, frozen=True):
     recording_id: str = ""
 
 
-def _read_showdown(folder: Folder, split: str) -> Iterator[Row]:
+def _read_showdown(folder: Folder, split: str) -> Iterator[Instruction]:
     inner = f"{_DEV}/data.csv"
     name = inner if (folder.root / inner).is_file() else "data.csv"
     (file,) = folder.files(name, "the rows of showdown-clicks")
@@ -269,7 +275,7 @@ def _read_showdown(folder: Folder, split: str) -> Iterator[Row]:
         raise DataError(f"{file.path} cannot be read: {error}") from error
     for number, record in enumerate(records, start=1):
         one = converted(record, Click, f"{file.path}, row {number}")
-        yield Row(
+        yield Instruction(
             where=f"{file.name}, row {number}",
             unit_id=one.id,
             picture=one.image,

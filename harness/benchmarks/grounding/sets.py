@@ -160,7 +160,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Instruction:
     """A row of a set, as its files have it.
 
     where: file within the set's folder and row, for messages.
@@ -221,7 +221,7 @@ class GroundingSet(PictureBenchmark, PlaceBenchmark):
         return scores
 
     def units(
-        self, read: Mapping[str, Sequence[Row]], folder: Folder
+        self, read: Mapping[str, Sequence[Instruction]], folder: Folder
     ) -> Iterator[tuple[Unit[Any], str]]:
         """Yield the items, with targets in pixels."""
         for split, rows in read.items():
@@ -234,7 +234,7 @@ class GroundingSet(PictureBenchmark, PlaceBenchmark):
             for row in rows:
                 yield self._item(row, folder, split), row.picture
 
-    def _item(self, row: Row, folder: Folder, split: str) -> Unit[Any]:
+    def _item(self, row: Instruction, folder: Folder, split: str) -> Unit[Any]:
         size = row.size or folder.size(row.picture)
         if not (row.unit_id and min(size) > 0):
             content = f"id '{row.unit_id}', size {size}"
@@ -258,7 +258,7 @@ class GroundingSet(PictureBenchmark, PlaceBenchmark):
         )
 
     def notices(
-        self, read: Mapping[str, Sequence[Row]], units: Sequence[Unit[Any]], folder: Folder
+        self, read: Mapping[str, Sequence[Instruction]], units: Sequence[Unit[Any]], folder: Folder
     ) -> list[str]:
         """Return what published files have. Raises `DataError` for more than that."""
         notices = []

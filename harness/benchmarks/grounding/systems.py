@@ -21,7 +21,13 @@ import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded
-from harness.benchmarks.grounding.sets import PICTURE, GroundingSet, Row, declaration, target_of
+from harness.benchmarks.grounding.sets import (
+    PICTURE,
+    GroundingSet,
+    Instruction,
+    declaration,
+    target_of,
+)
 from harness.benchmarks.picture_sets import reading
 from harness.data_files import DataFile
 from harness.errors import DataError
@@ -64,7 +70,7 @@ class Classified(msgspec.Struct, frozen=True):
     classified: dict[str, list[_Named]]
 
 
-def _read_osworld(folder: Folder, split: str) -> Iterator[Row]:
+def _read_osworld(folder: Folder, split: str) -> Iterator[Instruction]:
     if lost := sorted(folder.root.glob("*_sspro_format.json")):
         raise DataError(
             f"{lost[0]} is OSWorld-G in the form of ScreenSpot-Pro, where its 40 polygons "
@@ -79,7 +85,7 @@ def _read_osworld(folder: Folder, split: str) -> Iterator[Row]:
         for member in members:
             found.setdefault(member.id, []).append(_CLASSES[name])
     for file, _, one in rows:
-        yield Row(
+        yield Instruction(
             where=f"{file.name}, {one.id}",
             unit_id=one.id,
             picture=one.image_path,
@@ -140,13 +146,13 @@ class UIVisionItem(msgspec.Struct, frozen=True):
     category: str = ""
 
 
-def _read_ui_vision(folder: Folder, split: str) -> Iterator[Row]:
+def _read_ui_vision(folder: Folder, split: str) -> Iterator[Instruction]:
     at = _ELEMENTS if (folder.root / _ELEMENTS).is_dir() else ""
     for setting in SETTINGS:
         name, what = f"{at}element_grounding_{setting}.json", f"the setting {setting} of ui-vision"
         for file, number, one in folder.json(name, what, UIVisionItem):
             corners = one.bbox[:2], one.bbox[2:]
-            yield Row(
+            yield Instruction(
                 where=f"{file.name}, row {number + 1}",
                 unit_id=f"{setting}_{number}",
                 picture=one.image_path,
@@ -193,10 +199,10 @@ class MMBenchItem(msgspec.Struct, frozen=True):
     image_size: tuple[int, int] | None = None
 
 
-def _read_mmbench(folder: Folder, split: str) -> Iterator[Row]:
+def _read_mmbench(folder: Folder, split: str) -> Iterator[Instruction]:
     what = "the rows of mmbench-gui-l2"
     for file, number, one in folder.json("L2_annotations.json", what, MMBenchItem):
-        yield Row(
+        yield Instruction(
             where=f"{file.name}, row {number + 1}",
             unit_id=f"l2_{number}",
             picture=f"{one.platform}/{one.image_path}",
@@ -250,20 +256,20 @@ class VenusItem(msgspec.Struct, frozen=True):
     application: str = ""
 
 
-def _read_venus(folder: Folder, split: str) -> Iterator[Row]:
+def _read_venus(folder: Folder, split: str) -> Iterator[Instruction]:
     what = "the instructions of venusbench-gd"
     for file, number, one in folder.json("instruction/*.json", what, VenusItem):
         yield _venus_row(file, number, one, split)
 
 
-def _venus_row(file: DataFile, number: int, one: VenusItem, split: str) -> Row:
+def _venus_row(file: DataFile, number: int, one: VenusItem, split: str) -> Instruction:
     where = f"{file.name}, row {number + 1}"
     task = _RENAMED.get(file.path.stem, file.path.stem)
     folders = PurePosixPath(one.img_filename.removeprefix("images/")).parent.parts
     application = one.application or "/".join(folders)
     if not application:
         raise DataError(f"{where}: {one.img_filename!r} is in no folder of an application")
-    return Row(
+    return Instruction(
         where=where,
         unit_id=f"{task}_{number}",
         picture=one.img_filename.removeprefix("images/"),

@@ -15,11 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from adapters.decoding import decode_json
-from adapters.input_files import utf8_bytes
 from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.folders import decoded
 from harness.benchmarks.items import Items
 from harness.benchmarks.prompt.benchmark import PromptBenchmark, PromptDetail
 from harness.benchmarks.published import fetch_released
@@ -209,13 +206,8 @@ def _folder(data: Path, names: dict[str, str]) -> Path:
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a file, checked. Raises `DataError` naming the first that is not as it should."""
-    try:
-        content = decode_json(utf8_bytes(path))
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"{path} is not valid JSON, as a file that was cut is: {error}") from error
-    if not isinstance(content, list) or not content:
+    content = decoded(path, list[Any])
+    if not content:
         raise DataError(f"{path} should hold a list of rows")
     for number, row in enumerate(content):
         try:

@@ -41,7 +41,7 @@ class Tolerance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     relative: Annotated[float, msgspec.Meta(ge=0)] = 0.0
 
 
-class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class QuestionsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`questions.toml`.
 
     name: what the set is called, for the record.
@@ -88,7 +88,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(name for name in labels[0] if all(name in one for one in labels))
 
 
-def read_schema(root: Path) -> Schema:
+def read_schema(root: Path) -> QuestionsFile:
     """Read the settings in a folder. Raises `DataError`."""
     path = root / SCHEMA
     if not path.is_file():
@@ -96,7 +96,7 @@ def read_schema(root: Path) -> Schema:
             f"{root} has no {SCHEMA}, which names the set and its metric, and no questions.jsonl, "
             ".json, .csv, .tsv or .parquet"
         )
-    schema = decoded_toml(path, Schema, check=_refuse_unknown)
+    schema = decoded_toml(path, QuestionsFile, check=_refuse_unknown)
     for name in (schema.metric, *(m for each in schema.metric_of.values() for m in each.values())):
         check_metric(name, SCHEMA)
     if schema.average == "cells" and not schema.cells:
@@ -117,7 +117,11 @@ def refused(name: str) -> str:
 
 
 def _refuse_unknown(found: dict[str, Any]) -> None:
-    parts = (found, Schema), (found.get("prompt"), Prompt), (found.get("tolerance"), Tolerance)
+    parts = (
+        (found, QuestionsFile),
+        (found.get("prompt"), Prompt),
+        (found.get("tolerance"), Tolerance),
+    )
     for part, kind in parts:
         known = kind.__struct_fields__
         for name in part if isinstance(part, dict) else ():

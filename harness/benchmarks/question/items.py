@@ -12,16 +12,16 @@ from harness.benchmarks.question.folder import (
     SCHEMA,
     Bad,
     Pictures,
-    Schema,
+    QuestionsFile,
     Template,
     check_metric,
     refused,
 )
-from harness.benchmarks.question.rows import Read, Turn, given, pictures_of, turns_of
+from harness.benchmarks.question.rows import Read, TurnRow, given, pictures_of, turns_of
 from harness.errors import DataError, suggestion
-from parsers.question import LETTERS, Asked, Earlier, Right, offered
+from parsers.question import LETTERS, Asked, PastTurn, Right, offered
 from parsers.question.metrics import METRICS, number_of, squad_words
-from parsers.question.reading import spell_answer
+from parsers.question.reading import write_answer
 
 COLUMNS = {
     *("id", "question", "answers", "answer", "images", "image", "options", "metric", "box"),
@@ -59,7 +59,9 @@ class Item:
     turns: int = 0
 
 
-def items_of(rows: Iterable[Read], schema: Schema, pictures: Pictures, name: str) -> Iterator[Item]:
+def items_of(
+    rows: Iterable[Read], schema: QuestionsFile, pictures: Pictures, name: str
+) -> Iterator[Item]:
     """Yield the items of rows: one of each, or one of each turn."""
     decline = DECLINE if schema.no_answer else ""
     templates = {
@@ -86,7 +88,7 @@ def items_of(rows: Iterable[Read], schema: Schema, pictures: Pictures, name: str
                 item.problem = kind, f"{where}: {text}"
             except DataError as error:
                 item.problem = "metric", str(error)
-        if isinstance(turns[0], Turn):
+        if isinstance(turns[0], TurnRow):
             _join(items, schema.history, turns[0].dialogue)
         yield from items
 
@@ -103,7 +105,7 @@ def grouped(items: Iterable[Item]) -> list[str]:
 
 def _join(items: Sequence[Item], history: str, dialogue: str) -> None:
     """Make the items of turns one dialogue: name them, and show each what was before it."""
-    before: list[Earlier] = []
+    before: list[PastTurn] = []
     pictures: tuple[str, ...] = ()
     digests: tuple[str, ...] = ()
     for number, item in enumerate(items, 1):
@@ -117,9 +119,9 @@ def _join(items: Sequence[Item], history: str, dialogue: str) -> None:
             if not gold and number < len(items) and item.problem is None:
                 what = f"turn {number} of {dialogue} has no answer for its later turns (history)"
                 item.problem = "history", f"{item.where}: {what}"
-            reply = spell_answer(gold, item.asked)
+            reply = write_answer(gold, item.asked)
         own = dialogue if history == "own" else ""
-        before.append(Earlier(item.asked.prompt, len(item.pictures), reply))
+        before.append(PastTurn(item.asked.prompt, len(item.pictures), reply))
         item.asked = replace(item.asked, before=tuple(before[:-1]), dialogue=own)
         item.pictures = pictures = (*pictures, *item.pictures)
         item.digests = digests = (*digests, *item.digests)
@@ -128,7 +130,7 @@ def _join(items: Sequence[Item], history: str, dialogue: str) -> None:
 def _fill(
     item: Item,
     row: dict[str, Any],
-    schema: Schema,
+    schema: QuestionsFile,
     pictures: Pictures,
     templates: Mapping[str, Template],
     *,
@@ -168,7 +170,7 @@ def _fill(
 def _ask(
     item: Item,
     row: Mapping[str, Any],
-    schema: Schema,
+    schema: QuestionsFile,
     templates: Mapping[str, Template],
     question: str,
     options: tuple[str, ...],
@@ -231,7 +233,7 @@ def _labels(row: Mapping[str, Any], id: str) -> dict[str, str]:
     return dict(labels)
 
 
-def _box(row: Mapping[str, Any], id: str, schema: Schema) -> str:
+def _box(row: Mapping[str, Any], id: str, schema: QuestionsFile) -> str:
     box = row.get("box")
     if box is None:
         return ""
@@ -270,7 +272,7 @@ def _right(
     id: str,
     metric: str,
     options: tuple[str, ...],
-    schema: Schema,
+    schema: QuestionsFile,
     *,
     scored: bool,
 ) -> Right:

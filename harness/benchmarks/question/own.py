@@ -21,12 +21,12 @@ from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.question.benchmark import QuestionBenchmark
-from harness.benchmarks.question.folder import SCHEMA, Pictures, Schema, read_schema
+from harness.benchmarks.question.folder import SCHEMA, Pictures, QuestionsFile, read_schema
 from harness.benchmarks.question.items import Item, grouped, items_of
 from harness.benchmarks.question.rows import Read, rows_of
 from harness.benchmarks.question.usual import FILES, question_file, usual_rows
 from harness.benchmarks.sample import refuse_data
-from harness.benchmarks.sample_windows import Screenshots, Window
+from harness.benchmarks.sample_windows import SampleWindows, Window
 from harness.data_files import DataFile, check_splits, fingerprint
 from harness.errors import DataError
 from harness.runs import Unit
@@ -110,7 +110,7 @@ class Questions(NamedTuple):
     assumed: what was assumed of a file without settings, in a line.
     """
 
-    schema: Schema
+    schema: QuestionsFile
     items: list[Item]
     pictures: Pictures
     files: list[DataFile]
@@ -200,7 +200,9 @@ class QuestionItems(QuestionBenchmark):
         ]
         return Questions(schema, items, pictures, files, assumed)
 
-    def _units(self, items: Sequence[Item], schema: Schema) -> Iterator[Unit[QuestionDetail]]:
+    def _units(
+        self, items: Sequence[Item], schema: QuestionsFile
+    ) -> Iterator[Unit[QuestionDetail]]:
         shown: dict[str, dict[str, None]] = {}
         for item in items:
             shown.setdefault(item.dialogue or item.id, {}).update(dict.fromkeys(item.digests))
@@ -237,7 +239,7 @@ def _remarks(items: Sequence[Item]) -> Iterator[str]:
         yield "no item has an answer: replies are kept, and nothing is scored"
 
 
-_SAMPLE = Schema(
+_SAMPLE = QuestionsFile(
     name="sample-questions",
     metric="f1",
     metric_of={"task": {"next-page": "choice", "which-box": "choice"}},
@@ -273,7 +275,7 @@ class QuestionSample(QuestionItems):
         check_splits(splits, self.splits, self.name)
         rows, read = list[Read](), list[DataFile]()
         for split in splits or self.default_splits:
-            screenshots = Screenshots(split)
+            screenshots = SampleWindows(split)
             read.append(screenshots.file)
             for where, line in screenshots.lines("questions", Posed):
                 image = screenshots.cut(line)

@@ -16,7 +16,7 @@ from harness.dialogue import Ask, Dialogue
 from harness.protocols.contract import AskingProtocol, Needs, limit_of
 from harness.views import QuestionView
 from parsers.question import SPACE, Asked, text_of
-from parsers.question.reading import read_answer, spell_answer
+from parsers.question.reading import read_answer, write_answer
 from parsers.records import Prediction
 
 PLACE = "answer"
@@ -64,7 +64,7 @@ class QuestionProtocol(AskingProtocol):
         """Return the reply with the answer of `said`, empty without one, for its turn and
         those before it."""
         text = text_of(said)
-        spelled = "" if text is None else spell_answer(text, view.content)
+        spelled = "" if text is None else write_answer(text, view.content)
         numbers = range(1, len(view.content.before) + 2)
         return {_place(view.content, number): spelled for number in numbers}
 

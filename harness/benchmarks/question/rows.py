@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from adapters.input_files import file_text
-from harness.benchmarks.question.folder import Bad, Schema
+from harness.benchmarks.folders import decoded, decoded_text
+from harness.benchmarks.question.folder import Bad, QuestionsFile
 from harness.errors import DataError, suggestion
 from parsers.calls import read_arguments
 from parsers.question import LETTERS
@@ -168,7 +168,7 @@ def read_as(preset: str, rows: Iterable[tuple[str, Row]]) -> Iterator[Read]:
 csv.field_size_limit(2**28)  # Cells may hold pictures.
 
 
-def rows_of(path: Path, schema: Schema) -> Iterator[Read]:
+def rows_of(path: Path, schema: QuestionsFile) -> Iterator[Read]:
     """Yield the rows of a file by our names of columns, each with its place (`, line 3`).
 
     Raises `DataError` as `read_file`.
@@ -190,19 +190,14 @@ def read_file(path: Path) -> Iterator[tuple[str, Row]]:
         raise DataError(f"{path}: not UTF-8 text ({error.reason})") from error
 
 
-def _read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read(path: Path) -> Iterator[tuple[str, Row]]:
     suffix = path.suffix.lower()
     if suffix == ".jsonl":
-        # Not by `splitlines`: texts may hold other line ends.
-        for number, line in enumerate(file_text(path).split("\n"), 1):
-            if line.strip():
-                yield f", line {number}", _object(line, f"{path.name}, line {number}")
+        for number, row in decoded_text(path, Row):
+            yield f", line {number}", row
     elif suffix == ".json":
-        found = _json(file_text(path), path.name)
-        if not isinstance(found, list):
-            raise DataError(f"{path.name}: not a list of objects")
-        for number, row in enumerate(found, 1):
-            yield f", item {number}", _checked(row, f"{path.name}, item {number}")
+        for number, row in enumerate(decoded(path, list[Row]), 1):
+            yield f", item {number}", row
     elif suffix in (".csv", ".tsv"):
         text = file_text(path)
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=",\t"[suffix == ".tsv"])
@@ -222,26 +217,6 @@ def _read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                     yield f", row {number}", {k: v for k, v in row.items() if v is not None}
     else:
         raise DataError(f"{path.name}: questions are read from .jsonl, .json, .csv, .tsv, .parquet")
-
-
-def _object(line: str, where: str) -> dict[str, Any]:
-    return _checked(_json(line, where), where)
-
-
-def _json(text: str, where: str) -> Any:
-    def refused(name: str) -> Any:
-        raise ValueError(f"{name} is no JSON")
-
-    try:
-        return json.loads(text, parse_constant=refused)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{where}: no JSON: {error}") from error
-
-
-def _checked(row: Any, where: str) -> dict[str, Any]:
-    if not isinstance(row, dict):
-        raise DataError(f"{where}: not an object with columns")
-    return row
 
 
 def _renamed(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
@@ -267,7 +242,7 @@ AT_FIRST = ("images", "image", "hint")
 """Columns that a dialogue has once, for its first turn."""
 
 
-class Turn(dict[str, Any]):
+class TurnRow(dict[str, Any]):
     """A turn as a row; its id is for messages.
 
     dialogue: the id of its row.
@@ -294,7 +269,7 @@ def turns_of(row: dict[str, Any] | Bad, history: str) -> Sequence[dict[str, Any]
 
 def _turn(
     row: Mapping[str, Any], turn: Mapping[str, Any], id: str, number: int, history: str
-) -> Turn | Bad:
+) -> TurnRow | Bad:
     if unknown := [name for name in turn if name not in COLUMNS]:
         return Bad("turn", f"{id} has the column '{unknown[0]}'; {suggestion(unknown[0], COLUMNS)}")
     begins = number == 1 or history == "none"
@@ -304,7 +279,7 @@ def _turn(
         if name != "turns" and (begins or name not in AT_FIRST)
     }
     own = {name: value for name, value in turn.items() if value is not None}
-    made = Turn({**shared, **own, "id": id})
+    made = TurnRow({**shared, **own, "id": id})
     made["images"] = [*(pictures_of(row) if begins else ()), *pictures_of(turn)]
     made.dialogue = str(row.get("id", ""))
     return made

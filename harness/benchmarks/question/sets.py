@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.folders import Cell, Folder
+from harness.benchmarks.folders import Folder, RowAddress
 from harness.benchmarks.picture_sets import PictureBenchmark
 from harness.benchmarks.question.benchmark import QuestionBenchmark
 from harness.benchmarks.question.folder import DECLINE, OPEN, Template
@@ -32,7 +32,7 @@ from parsers.question.metrics import f1_sets, screenqa, websrc_exact, websrc_f1,
 from parsers.records import Prediction, Scores
 
 
-class Row(NamedTuple):
+class PublishedQuestion(NamedTuple):
     """A question of a published file.
 
     where: file and place, for messages.
@@ -61,7 +61,7 @@ class QuestionSet(PictureBenchmark, QuestionBenchmark):
         return self.declared.innermost.name
 
     def units(
-        self, read: Mapping[str, Sequence[Row]], folder: Folder
+        self, read: Mapping[str, Sequence[PublishedQuestion]], folder: Folder
     ) -> Iterator[tuple[Unit[Any], str]]:
         """Yield the questions."""
         for split, rows in read.items():
@@ -97,7 +97,7 @@ class QuestionSet(PictureBenchmark, QuestionBenchmark):
                 for number, row in enumerate(small_columns(table, columns), 1):
                     group, offset, record = row
                     where = f"{file.name}, row {number}"
-                    folder.stored[where] = Cell(file.path, group, offset)
+                    folder.stored[where] = RowAddress(file.path, group, offset)
                     yield where, record
 
 
@@ -162,13 +162,13 @@ class WebSRC(QuestionSet):
     declared: Declaration = _OF_PAGES
     repo: str = "rootsautomation/websrc"
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+    def rows(self, folder: Folder, split: str) -> Iterator[PublishedQuestion]:
         needed = ("domain", "page_id", "question", "answer")
         found = self.tables(folder, f"**/*{split}*.parquet", f"the questions of {split}", needed)
         for number, (where, record) in enumerate(found):
             domain, page = str(record["domain"]), str(record["page_id"]).zfill(7)
             site = f"{domain[:2]}{page[:2]}"
-            yield Row(
+            yield PublishedQuestion(
                 where,
                 f"{split}_{number}",
                 _asked(record["question"], where, _WORDS),
@@ -245,7 +245,7 @@ class ScreenQA(QuestionSet):
             )
         return super().folder(data, splits)
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+    def rows(self, folder: Folder, split: str) -> Iterator[PublishedQuestion]:
         what, name = f"the questions of {split}", self.json.get(split, "")
         if split not in self.hub_splits or (name and (folder.root / name).is_file()):
             for file, number, stored in folder.json(name, what, _Stored):
@@ -271,7 +271,7 @@ class ScreenQA(QuestionSet):
 
 def _row(
     where: str, id: str, question: object, golds: Sequence[str], screen: str, picture: str
-) -> Row:
+) -> PublishedQuestion:
     asked = _asked(question, where, _DECLINING, NO_ANSWER)
     if not golds:
         raise DataError(f"{where}: no right answer")
@@ -280,7 +280,7 @@ def _row(
         sorted((one for one in golds if one != NO_ANSWER), key=lambda one: not websrc_plain(one))
     )
     gold = Right(answers=answers, unanswerable=len(answers) < len(golds), no_answer=NO_ANSWER)
-    return Row(where, id, asked, gold, picture, {"screen": screen})
+    return PublishedQuestion(where, id, asked, gold, picture, {"screen": screen})
 
 
 SHORT = ScreenQA()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.benchmarks.question.folder import SCHEMA, Bad, Schema
+from harness.benchmarks.question.folder import SCHEMA, Bad, QuestionsFile
 from harness.benchmarks.question.rows import Read, listed, read_file
 from harness.errors import DataError
 from parsers.question import LETTERS
@@ -46,7 +46,7 @@ def question_file(data: Path) -> Path | None:
     return None if (data / SCHEMA).exists() else next(iter(found), None)
 
 
-def usual_rows(path: Path) -> tuple[Schema, list[Read], str]:
+def usual_rows(path: Path) -> tuple[QuestionsFile, list[Read], str]:
     """Read a file by the usual names of columns.
 
     Returns the settings, the rows by our names, and a line that says what was assumed. Questions
@@ -90,7 +90,7 @@ def usual_rows(path: Path) -> tuple[Schema, list[Read], str]:
     )
     if "answers" not in chosen and "turns" not in chosen:
         line += "; no answers, so nothing is scored"
-    return Schema(name=path.stem, questions=path.name, metric=metric), ours, line
+    return QuestionsFile(name=path.stem, questions=path.name, metric=metric), ours, line
 
 
 def _ours(

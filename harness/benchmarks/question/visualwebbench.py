@@ -13,7 +13,7 @@ from adapters.conversation import Conversation, Reply, illustrated
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder
 from harness.benchmarks.question.protocol import PLACE, QuestionProtocol
-from harness.benchmarks.question.sets import QuestionSet, Row, texts
+from harness.benchmarks.question.sets import PublishedQuestion, QuestionSet, texts
 from harness.dialogue import Ask, Dialogue
 from harness.errors import DataError
 from harness.protocols.contract import limit_of
@@ -163,7 +163,7 @@ class VisualWebBench(QuestionSet):
 
     protocol = "visualwebbench"
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+    def rows(self, folder: Folder, split: str) -> Iterator[PublishedQuestion]:
         needed = ("id", "task_type", "website", "answer")
         more = ("question", "bbox", "options", "elem_desc", "instruction")
         what = f"the tables of {self.name}"
@@ -178,7 +178,7 @@ class VisualWebBench(QuestionSet):
         return {"score": usual, **found, **tasks}
 
 
-def _row(where: str, record: Mapping[str, Any]) -> Row:
+def _row(where: str, record: Mapping[str, Any]) -> PublishedQuestion:
     """Return a row. Raises `DataError`."""
     task, answer = str(record["task_type"]), record["answer"]
     if task not in TASKS:
@@ -206,7 +206,7 @@ def _row(where: str, record: Mapping[str, Any]) -> Row:
         task=task,
         box=_box(record.get("bbox"), where) if "{box}" in _WORDS[task] else "",
     )
-    return Row(
+    return PublishedQuestion(
         where,
         f"{task}_{record['id']}",
         replace(asked, prompt=worded(asked)),

@@ -17,7 +17,7 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded
 from harness.benchmarks.picture_sets import reading
-from harness.benchmarks.screen.sets import Row, ScreenSet, declaration
+from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, declaration
 from harness.data_files import DataFile
 from parsers.actions import Action, Value
 from parsers.declaration import Group
@@ -44,7 +44,7 @@ class WildStep(msgspec.Struct, frozen=True):
     annot_position: list[float] = []
 
 
-def _read_wild(folder: Folder, split: str) -> Iterator[Row]:
+def _read_wild(folder: Folder, split: str) -> Iterator[ScreenStep]:
     (file,) = folder.files(FILE, "the test steps of SeeClick's agent tasks")
     tasks = decoded(file.path, dict[str, list[list[WildStep]]])
     for task, episodes in tasks.items():
@@ -55,7 +55,7 @@ def _read_wild(folder: Folder, split: str) -> Iterator[Row]:
                 size = folder.size(name)
                 with reading(f"{folder.root}/{where}"):
                     action, boxes = _wild_action(step, size), _wild_boxes(step, size)
-                yield Row(
+                yield ScreenStep(
                     where=where,
                     episode=f"{task}-{place}",
                     step=number,
@@ -164,18 +164,18 @@ class ZooStep(Touched, frozen=True, kw_only=True):
     subset: str = ""
 
 
-def _read_zoo(folder: Folder, split: str) -> Iterator[Row]:
+def _read_zoo(folder: Folder, split: str) -> Iterator[ScreenStep]:
     for file in folder.files("test/**/*.json", "the episodes of the test split"):
         yield from _zoo_rows(folder, file)
 
 
-def _zoo_rows(folder: Folder, file: DataFile) -> Iterator[Row]:
+def _zoo_rows(folder: Folder, file: DataFile) -> Iterator[ScreenStep]:
     for step in sorted(decoded(file.path, list[ZooStep]), key=lambda one: one.step_id):
         where = f"{file.name}, step {step.step_id}"
         size = folder.size(step.image_path)
         with reading(f"{folder.root}/{where}"):
             action, boxes = _zoo_action(step, size), tuple(step.boxes())
-        yield Row(
+        yield ScreenStep(
             where=where,
             episode=step.episode_id,
             step=step.step_id,

@@ -22,7 +22,7 @@ from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded, decoded_text
 from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen import agentcpm
-from harness.benchmarks.screen.sets import Row, ScreenSet, declaration
+from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, declaration
 from harness.errors import DataError
 from parsers.actions import Action, Value
 from parsers.declaration import Level
@@ -92,7 +92,7 @@ class _Entry(msgspec.Struct, frozen=True):
     step_check_pams: list[_Checked]
 
 
-def _read(folder: Folder, split: str) -> Iterable[Row]:
+def _read(folder: Folder, split: str) -> Iterable[ScreenStep]:
     if split == "agentcpm":
         return agentcpm.rows(folder)
     name = next((one for one in GOLD if (folder.root / one).is_file()), GOLD[0])
@@ -107,7 +107,7 @@ def _read(folder: Folder, split: str) -> Iterable[Row]:
     return rows
 
 
-def _rows(folder: Folder, name: str) -> Iterator[Row]:
+def _rows(folder: Folder, name: str) -> Iterator[ScreenStep]:
     path = folder.root / name
     if name.endswith(".jsonl"):
         for line, one in decoded_text(path, _Episode):
@@ -127,7 +127,9 @@ def _rows(folder: Folder, name: str) -> Iterator[Row]:
             yield _row(name, inner, step, sentence, checked)._replace(size=size)
 
 
-def _row(where: str, episode: _Episode | Inner, step: int, sentence: str, checked: _Checked) -> Row:
+def _row(
+    where: str, episode: _Episode | Inner, step: int, sentence: str, checked: _Checked
+) -> ScreenStep:
     with reading(f"{where}, step {step} of episode {episode.episode_id}"):
         action = _action(checked)
     boxes = tuple(checked.candidate_bbox)
@@ -169,7 +171,7 @@ BENCHMARK = ScreenSet(
     ),
     published="2024",
     read=_read,
-    marks=(*GOLD[1:], agentcpm.COMPACT),
+    marks=(*GOLD[1:], agentcpm.CONVERTED),
     cells=COUNTS,
     rules=RULES,
     judged={"agentcpm": OF_TREES},
@@ -224,7 +226,7 @@ class CuratedRow(msgspec.Struct, frozen=True):
     candidate_actions: list[_Candidate] = []
 
 
-def _read_curated(folder: Folder, split: str) -> Iterator[Row]:
+def _read_curated(folder: Folder, split: str) -> Iterator[ScreenStep]:
     path, low = folder.files(f"**/{FILES[split]}", "the steps of the split")[0].path, "low" in split
     numbered: dict[int, CuratedRow] = {}
     for place, one in enumerate(decoded(path, list[CuratedRow]), start=1):
@@ -239,7 +241,7 @@ def _read_curated(folder: Folder, split: str) -> Iterator[Row]:
         told = one.history if one.revised_memory is None else one.revised_memory
         with reading(f"{path}, image {number}"):
             actions = tuple(_curated_actions(one))
-        yield Row(
+        yield ScreenStep(
             where=f"{path.name}, image {number}",
             episode=f"task-{task}",
             step=number,

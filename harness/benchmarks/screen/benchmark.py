@@ -18,7 +18,6 @@ from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import mean_scores
 from harness.benchmarks.ready import Ready
-from harness.benchmarks.replies import PastReplies, replies_told
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.options import EarlierOptions
 from harness.dialogue import Dialogue
@@ -42,6 +41,7 @@ from parsers.screen.rules import atlas_lines
 from parsers.screen.scripts import script_weight
 
 if TYPE_CHECKING:
+    from harness.benchmarks.replies import PastReplies
     from harness.benchmarks.screen.predictions import ScreenPredictions
 
 
@@ -91,7 +91,7 @@ class ScreenBenchmark(Benchmark):
 
     def identity(self, shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
         """Return what a run records about the replies that it shows of earlier steps."""
-        return replies_told(shows.replies)
+        return shows.of_replies
 
     def check(self, units: Dataset[Any], shows: Shows) -> None:
         """Raise `UserError` if steps without a sentence are asked about with theirs."""

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.folders import Cell, Folder, ParquetPictures, converted
+from harness.benchmarks.folders import Folder, ParquetPictures, RowAddress, converted
 from harness.benchmarks.picture_sets import reading
-from harness.benchmarks.screen.sets import Row, ScreenSet, by_episode, declaration
+from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, by_episode, declaration
 from harness.errors import DataError
 from harness.parquet import column_names, opened, small_columns
 from parsers.actions import Action, Value
@@ -82,7 +82,7 @@ class _Stored(msgspec.Struct, frozen=True):
     actions_label: list[_Label] | _Label
 
 
-def _read(folder: Folder, split: str) -> list[Row]:
+def _read(folder: Folder, split: str) -> list[ScreenStep]:
     assert isinstance(folder, _Pages)
     stored = list(folder.json(f"web-{split}_test_data.json", "the steps of the split", _Stored))
     for file in folder.files(f"web-{split}_test_images*.parquet", "the pages of the split"):
@@ -98,7 +98,6 @@ class _Pages(Folder):
     """Pictures that are base64 texts, with the elements of each page."""
 
     elements: dict[str, list[_Element]] = field(default_factory=dict, compare=False)
-    sizes: dict[str, tuple[int, int]] = field(default_factory=dict, compare=False)
     parquet: ParquetPictures = field(default_factory=lambda: ParquetPictures("base64"))
 
     def read_pages(self, path: Path) -> None:
@@ -112,20 +111,10 @@ class _Pages(Folder):
                 name, where = str(record[index]), f"{path}, page {record[index]}"
                 listed = [converted(one, _Element, where) for one in record["elements"] or ()]
                 self.elements[name] = listed
-                self.stored[name] = Cell(path, group, offset)
-
-    def picture(self, name: str) -> bytes:
-        if name not in self.stored:
-            raise DataError(f"{self.root} has no page {name}")
-        return self.parquet(self.stored[name])
-
-    def size(self, name: str) -> tuple[int, int]:
-        if name not in self.stored or name not in self.sizes:
-            raise DataError(f"{self.root} has no page {name}")
-        return self.sizes[name]
+                self.stored[name] = RowAddress(path, group, offset)
 
 
-def _row(folder: _Pages, one: _Stored, where: str) -> Row:
+def _row(folder: _Pages, one: _Stored, where: str) -> ScreenStep:
     if one.image_id not in folder.elements:
         raise DataError(f"{folder.root}/{where}: no page {one.image_id} in the parquet files")
     elements = folder.elements[one.image_id]
@@ -137,7 +126,7 @@ def _row(folder: _Pages, one: _Stored, where: str) -> Row:
     with reading(f"{folder.root}/{where}"):
         action = several([_action(label, elements, size) for label in labels])
     single = one.uid.rpartition("_")[2]
-    return Row(
+    return ScreenStep(
         where=where,
         episode=numbered[1] if numbered else one.image_id,
         step=int(numbered[2]) if numbered else int(single) if single.isdigit() else 0,

@@ -14,7 +14,7 @@ import msgspec
 
 from harness.benchmarks.folders import Folder, decoded
 from harness.benchmarks.picture_sets import reading
-from harness.benchmarks.screen.sets import Row, ScreenSet, declaration
+from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, declaration
 from harness.data_files import DataFile
 from harness.errors import DataError
 from parsers.actions import Action, Value
@@ -63,12 +63,12 @@ class _Episode(msgspec.Struct, frozen=True):
     steps: list[_Step]
 
 
-def _read(folder: Folder, split: str) -> list[Row]:
+def _read(folder: Folder, split: str) -> list[ScreenStep]:
     (listed,) = folder.files(f"splits/{split}_split.json", "the episodes of the split")
     names = decoded(listed.path, dict[str, list[str]]).get("test")
     if not names:
         raise DataError(f"{listed.path} lists no episodes under test")
-    rows: list[Row] = []
+    rows: list[ScreenStep] = []
     for name in names:
         (file,) = folder.files(f"annotations/{Path(name).name}", "an episode of the split")
         rows += _rows(file)
@@ -77,7 +77,7 @@ def _read(folder: Folder, split: str) -> list[Row]:
     return rows
 
 
-def _check_version(folder: Folder, split: str, episodes: int, rows: list[Row]) -> None:
+def _check_version(folder: Folder, split: str, episodes: int, rows: list[ScreenStep]) -> None:
     """Refuse other counts of the first version, which has no boxes; the second's are recorded."""
     known = _FIRST.get(split)
     if known and not any(row.boxes for row in rows) and (episodes, len(rows)) != known:
@@ -87,7 +87,7 @@ def _check_version(folder: Folder, split: str, episodes: int, rows: list[Row]) -
         )
 
 
-def _rows(file: DataFile) -> Iterator[Row]:
+def _rows(file: DataFile) -> Iterator[ScreenStep]:
     episode = decoded(file.path, _Episode)
     device = episode.device_info
     size = (device.w, device.h)
@@ -96,7 +96,7 @@ def _rows(file: DataFile) -> Iterator[Row]:
         with reading(f"{file.path.parent.parent}/{where}"):
             action = _action(step, size)
             boxes = {"sam2": (_box(step.sam2_bbox, size),)} if step.sam2_bbox else {}
-        yield Row(
+        yield ScreenStep(
             where=where,
             episode=episode.episode_id,
             step=number,

@@ -14,7 +14,7 @@ import msgspec
 from adapters.decoding import decode_json
 from harness.benchmarks.folders import Folder, decoded
 from harness.benchmarks.picture_sets import reading
-from harness.benchmarks.screen.sets import Row, ScreenSet, declaration
+from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, declaration
 from harness.errors import DataError
 from parsers.actions import Action, Value
 from parsers.declaration import Group, Level
@@ -52,7 +52,7 @@ class _Box(msgspec.Struct, frozen=True):
     bottom_right: tuple[float, float]
 
 
-def read(folder: Folder, split: str, counts: Collection[int] = PUBLISHED) -> list[Row]:
+def read(folder: Folder, split: str, counts: Collection[int] = PUBLISHED) -> list[ScreenStep]:
     """Return the tasks of a split. Raises `DataError`, also for a number not in `counts`."""
     files = folder.files(f"{split}.json", "the tasks of the split")
     tasks = decoded(files[0].path, dict[str, _Task])
@@ -65,7 +65,7 @@ def read(folder: Folder, split: str, counts: Collection[int] = PUBLISHED) -> lis
     return sorted(_rows(folder, tasks), key=lambda row: (row.episode, row.step))
 
 
-def _rows(folder: Folder, tasks: Mapping[str, _Task]) -> Iterator[Row]:
+def _rows(folder: Folder, tasks: Mapping[str, _Task]) -> Iterator[ScreenStep]:
     for place, (key, task) in enumerate(tasks.items()):
         where = f"test.json, task {key}"
         text = folder.picture(task.task).decode("utf-8", errors="replace")
@@ -80,7 +80,7 @@ def _rows(folder: Folder, tasks: Mapping[str, _Task]) -> Iterator[Row]:
             actions = [_action(line, boxes) for line in script]
         if not actions:
             raise DataError(f"{folder.root}/{where}: {task.task} has no line of pyautogui")
-        yield Row(
+        yield ScreenStep(
             where=where,
             episode=task.image.removesuffix(".png"),
             step=int(key) if key.isdigit() else place,

@@ -19,7 +19,7 @@ from harness.benchmarks.folders import Folder, decoded_text, decoded_toml
 from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import check_labels, own_folder, own_folders, reading
 from harness.benchmarks.sample import refuse_data
-from harness.benchmarks.screen.sets import Row, ScreenSet, by_episode, declaration
+from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, by_episode, declaration
 from harness.errors import DataError
 from harness.sample import SCREENS
 from parsers.actions import Action
@@ -109,7 +109,7 @@ class OwnSteps(ScreenSet):
             declared = declaration(judged, main, [Group(name) for name in schema.groups])
         return replace(opened, declared=declared, origin={**opened.origin, "set": schema.name})
 
-    def rows(self, folder: Folder, split: str) -> list[Row]:
+    def rows(self, folder: Folder, split: str) -> list[ScreenStep]:
         schema = _schema(folder.root / SCHEMA)
         folder.files(SCHEMA, "the schema")
         folder.files(STEPS, "a line per step")
@@ -142,7 +142,7 @@ def _stored(folder: Folder, schema: _Schema) -> Iterator[tuple[int, _Stored]]:
         raise DataError(f"{folder.root / STEPS} holds no steps")
 
 
-def _row(folder: Folder, schema: _Schema, number: int, one: _Stored) -> Row:
+def _row(folder: Folder, schema: _Schema, number: int, one: _Stored) -> ScreenStep:
     where = f"{STEPS}, line {number}"
     size = one.screen or folder.size(one.image)
     scale = {"px": (1.0, 1.0), "unit": size, "per-mille": (size[0] / 1000, size[1] / 1000)}
@@ -151,7 +151,7 @@ def _row(folder: Folder, schema: _Schema, number: int, one: _Stored) -> Row:
         raise DataError(f"{folder.root}/{where}: no action is right")
     with reading(f"{folder.root}/{where}"):
         actions = tuple(_action(each, schema, scale[schema.points]) for each in listed)
-    return Row(
+    return ScreenStep(
         where=where,
         episode=one.episode or f"line-{number}",
         step=one.step,

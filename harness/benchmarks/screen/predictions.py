@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
 
-from harness.benchmarks import Dataset
-from harness.benchmarks.prediction_file import Predictions, with_prediction
+from harness.benchmarks.prediction_file import Predictions
 from harness.errors import UserError, suggestion
-from harness.runs import Unit
 from parsers.points import Convention, to_pixels
 from parsers.records import Prediction, Status
 from parsers.screen import Point, ScreenDetail, Side, from_object, placed, told
@@ -73,33 +70,23 @@ class ScreenPredictions(Predictions):
                 )
         return line
 
-    def records(
-        self, lines: Mapping[str, _Line], units: Dataset[Any]
-    ) -> Iterator[Unit[ScreenDetail]]:
-        """Yield the records; steps without a line stay open unless `unattempted` is `fail`."""
-        missing = Prediction(Status.NO_REPLY) if self.settings.unattempted == "fail" else None
-        for record in units.entries:
-            line = lines.get(record.unit_id)
-            yield with_prediction(record, _prediction(line, record.detail) if line else missing)
+    def predicted(self, line: _Line, detail: ScreenDetail) -> Prediction:
+        if line.action is not None:
+            size = detail.size if line.points == "unit" else (1, 1)
+            return Prediction(Status.ANSWERED, from_object(line.action, size))
+        if line.reply is None:
+            return Prediction(Status.PARSE_ERROR)
+        family = FAMILIES[line.family]
+        side = family.side(line.scroll, detail.gold.stored)
+        answer = read_action(line.reply, family, side=side, script=detail.asked.script)
+        if answer.action is None:
+            return Prediction(answer.status, flags=answer.flags)
+        size, sent = detail.size, line.sent or detail.size
+        convention = line.coordinates or family.coordinates
 
+        def pixels(point: Point) -> Point | None:
+            found = to_pixels(point, convention, sent)
+            return found and (found[0] * size[0] / sent[0], found[1] * size[1] / sent[1])
 
-def _prediction(line: _Line, detail: ScreenDetail) -> Prediction:
-    if line.action is not None:
-        size = detail.size if line.points == "unit" else (1, 1)
-        return Prediction(Status.ANSWERED, from_object(line.action, size))
-    if line.reply is None:
-        return Prediction(Status.PARSE_ERROR)
-    family = FAMILIES[line.family]
-    side = family.side(line.scroll, detail.gold.stored)
-    answer = read_action(line.reply, family, side=side, script=detail.asked.script)
-    if answer.action is None:
-        return Prediction(answer.status, flags=answer.flags)
-    size, sent = detail.size, line.sent or detail.size
-    convention = line.coordinates or family.coordinates
-
-    def pixels(point: Point) -> Point | None:
-        found = to_pixels(point, convention, sent)
-        return found and (found[0] * size[0] / sent[0], found[1] * size[1] / sent[1])
-
-    action = placed(answer.action, pixels)
-    return Prediction(answer.status if action else Status.OUT_OF_RANGE, action, answer.flags)
+        action = placed(answer.action, pixels)
+        return Prediction(answer.status if action else Status.OUT_OF_RANGE, action, answer.flags)

@@ -30,7 +30,6 @@ from harness.pictures import Recipe
 from harness.protocols.contract import AskingProtocol, Needs, limit_of
 from harness.protocols.pointing import by_longest_word, check_pointing, on_page, one_picture
 from harness.protocols.texts import Schema, Texts, earlier_pictures, open_texts, turns
-from harness.question_options import History
 from harness.records import Earlier
 from harness.views import ScreenView
 from parsers.actions import Action
@@ -41,7 +40,7 @@ from parsers.screen import SCREEN, Past, Point, Side, Task, placed
 from parsers.screen.families import FAMILIES
 from parsers.screen.family import Family
 from parsers.screen.reading import read_action
-from parsers.screen.spelling import spell_action
+from parsers.screen.spelling import write_action
 
 if TYPE_CHECKING:
     from harness.pictures import PicturePolicy
@@ -105,6 +104,10 @@ _EXAMPLES: Mapping[str, Mapping[str, str]] = {
 }
 
 
+NEEDS = Needs(picture_policy="full:pixels=33177600", scene=False, sees=True, point=True)
+"""One whole picture, in which the model points."""
+
+
 @dataclass(frozen=True)
 class ScreenAgent(AskingProtocol):
     """One question about a screen, answered with an action in the form of the model's family."""
@@ -132,7 +135,6 @@ class ScreenAgent(AskingProtocol):
     View = ScreenView
     actions = SCREEN
     places = (PLACE,)
-    needs = Needs(picture_policy="full:pixels=33177600", scene=False, sees=True, point=True)
     of_model = ("family", "coordinates", "scroll")
     paper = "the forms that agents for phones and screens publish (docs/screen-steps.md)"
 
@@ -147,9 +149,9 @@ class ScreenAgent(AskingProtocol):
         return FAMILIES[USUAL if self.family == "auto" else self.family]
 
     @property
-    def history_shown(self) -> History:
-        """The earlier steps shown: as the user says, else as the family was trained."""
-        return History.parse(self.chosen.history if self.history == "auto" else self.history)
+    def needs(self) -> Needs:
+        """One whole picture; `history=auto` shows the earlier steps as the family was trained."""
+        return replace(NEEDS, usual_history=self.chosen.history)
 
     @property
     def convention(self) -> Convention:
@@ -244,7 +246,7 @@ class ScreenAgent(AskingProtocol):
             x, y = from_pixels(place, self.convention, size)
             return str(round(x)), str(round(y))
 
-        return spell_action(action, self.chosen, numbers, task.size, side=self.side(task))
+        return write_action(action, self.chosen, numbers, task.size, side=self.side(task))
 
     def opening(
         self, task: Task, picture: Picture, before: Sequence[Earlier] = ()

@@ -26,7 +26,7 @@ SLACK_PX = 2
 EPISODE = Level("episode", extent="episodes of the same kind")
 
 
-class Row(NamedTuple):
+class ScreenStep(NamedTuple):
     """A recorded step as a file of a set has it.
 
     where: file and place, for messages.
@@ -190,10 +190,10 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
         return declaration(rules, headline, self.declared.groups[2:], level, cells)
 
     def notices(
-        self, read: Mapping[str, Sequence[Row]], units: Sequence[Unit[Any]], folder: Folder
+        self, read: Mapping[str, Sequence[ScreenStep]], units: Sequence[Unit[Any]], folder: Folder
     ) -> list[str]:
         """Say that there are no pictures."""
-        if _pictured(folder, read):
+        if folder.stored or _pictured(folder, read):
             return []
         return [
             f"{folder.root} has no pictures: places are judged as on screens of "
@@ -201,7 +201,7 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
         ]
 
     def units(
-        self, read: Mapping[str, Sequence[Row]], folder: Folder
+        self, read: Mapping[str, Sequence[ScreenStep]], folder: Folder
     ) -> Iterator[tuple[Unit[Any], str]]:
         """Yield the steps, episode by episode. Without any pictures, screens are like `PHONE`."""
         pictured = _pictured(folder, read)
@@ -220,7 +220,7 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
                 before.append(Past(row.actions[0], row.instruction))
 
     def _step(
-        self, row: Row, name: str, size: tuple[int, int], split: str, past: tuple[Past, ...]
+        self, row: ScreenStep, name: str, size: tuple[int, int], split: str, past: tuple[Past, ...]
     ) -> Unit[Any]:
         task = Task(
             goal=row.goal,
@@ -243,7 +243,7 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
             source=f"{row.where} {name}",
         )
 
-    def _check_places(self, row: Row, size: tuple[int, int], folder: Folder) -> None:
+    def _check_places(self, row: ScreenStep, size: tuple[int, int], folder: Folder) -> None:
         for action in (one for several in row.actions for one in parts(several)):
             if action.point is not None and not all(
                 -SLACK_PX <= one <= side + SLACK_PX
@@ -255,7 +255,7 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
                 )
 
 
-def by_episode(rows: Iterable[Row]) -> list[Row]:
+def by_episode(rows: Iterable[ScreenStep]) -> list[ScreenStep]:
     """Return rows with the steps of an episode together and in order."""
     rows, first = list(rows), dict[str, int]()
     for row in rows:
@@ -267,7 +267,7 @@ def _number(verdict: bool | float | None) -> float | None:
     return None if verdict is None else float(verdict)
 
 
-def _pictured(folder: Folder, read: Mapping[str, Sequence[Row]]) -> bool:
+def _pictured(folder: Folder, read: Mapping[str, Sequence[ScreenStep]]) -> bool:
     """Return whether the folder has any pictures: in a place for them, or that of the first row."""
     places = [place for place in folder.pictures if place]
     if "" in folder.pictures:
@@ -275,7 +275,7 @@ def _pictured(folder: Folder, read: Mapping[str, Sequence[Row]]) -> bool:
     return any((folder.root / place).exists() for place in places)
 
 
-def _found(folder: Folder, row: Row) -> str:
+def _found(folder: Folder, row: ScreenStep) -> str:
     """Return the name of a step's picture among those that it may have."""
     for name in row.pictures:
         with suppress(DataError):

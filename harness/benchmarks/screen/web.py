@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from adapters.contract import AdapterInfo
 from adapters.conversation import Order, Reply, user
-from harness.benchmarks.screen.protocol import ScreenAgent
+from harness.benchmarks.screen.protocol import NEEDS, ScreenAgent
 from harness.dialogue import Dialogue
 from harness.protocols.contract import AskingProtocol, Needs
 from harness.protocols.coordinates import Coordinates
@@ -56,7 +56,7 @@ class ScreenCoordinates(Coordinates):
     @property
     def needs(self) -> Needs:
         """One whole picture, and the earlier steps if the form looks at them."""
-        return replace(ScreenAgent.needs, before=super().needs.before)
+        return replace(NEEDS, before=super().needs.before)
 
     def dialogue(self, view: ScreenView) -> Dialogue:  # type: ignore[override]
         """Ask about a screen. Raises ValueError unless the view has exactly one picture."""
@@ -95,7 +95,7 @@ class ScreenRounds(AskingProtocol):
     View = ScreenView
     actions = SCREEN
     places = (FIRST, SECOND)
-    needs = ScreenAgent.needs
+    needs = NEEDS
     of_model = ScreenAgent.of_model
 
     def __post_init__(self) -> None:

@@ -180,11 +180,9 @@ class StepBenchmark(Benchmark):
 
     def identity(self, shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
         """Return what a run records about its candidates, its None option and earlier replies."""
-        from harness.benchmarks.replies import replies_told
         from harness.benchmarks.step.settings import candidates_told
 
-        known = replies_told(shows.replies)
-        return known if self.stores else {**known, **candidates_told(shows, roles)}
+        return shows.of_replies | ({} if self.stores else candidates_told(shows, roles))
 
     def fitted(self, protocol: AskingProtocol, settings: Settings, *, is_policy: bool) -> Self:
         """The choice of candidates decides which options have an effect."""

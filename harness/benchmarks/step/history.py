@@ -16,10 +16,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from adapters.conversation import Picture
 from harness.benchmarks import StepDataset, StoredStep
-from harness.benchmarks.replies import PastReplies
 from harness.benchmarks.step.scene import PageScene
 from harness.errors import DataError
 from harness.page import Brackets, Page, PageError, Style
@@ -28,6 +28,9 @@ from harness.question_options import History
 from harness.records import SEGMENT_ID, Earlier, Listing, Row, SeenAction
 from harness.runs.steps import turn_of
 from parsers.records import StepInfo, Turn
+
+if TYPE_CHECKING:
+    from harness.benchmarks.replies import PastReplies
 
 Planned = Callable[[Screenshot], tuple[Picture, ...]]
 

@@ -38,6 +38,7 @@ from harness.pictures import (
     stored_picture,
 )
 from harness.policies import Secret
+from harness.protocols.contract import lettering
 from harness.records import (
     NO_POSITIVE,
     NO_SCREENSHOT,
@@ -130,18 +131,17 @@ def list_step(
         page = page_of(row)
         chosen = chosen_of(row, page, shows)
         try:
-            letters = protocol.letters(len(chosen.ids)).choices
+            letters = lettering(protocol, len(chosen.ids)).choices
         except ValueError as error:
             raise UserError(
                 f"{where}: {len(chosen.ids)} candidates are too many: {error}"
             ) from error
-        form, choice_tokens = protocol.choice_form
         choices = render(
             row,
             page,
             chosen,
-            form=form,
-            choice_tokens=choice_tokens,
+            form=needs.form,
+            choice_tokens=needs.choice_tokens,
             letters=letters,
             # A policy without pictures reads texts even where models are not shown them.
             texts=needs.texts or shows.blind,
@@ -163,7 +163,7 @@ def list_step(
     detail = replace(
         unit.detail,
         choices=choices,
-        none_letter=protocol.letters(len(choices)).none,
+        none_letter=lettering(protocol, len(choices)).none,
         same_text=facts.same_text,
         related=facts.related,
         short=facts.short,

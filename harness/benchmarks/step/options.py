@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from adapters.options import PathText
+from adapters.options import Count, PathText
 from harness.benchmarks.options import Options
-from harness.options import AtLeastOne, AtLeastZero, setting, short_form
+from harness.options import AtLeastZero, setting, short_form
 from harness.question_options import Source
 from parsers.records import F1Variant
 from parsers.scoring import PointRule
@@ -38,7 +38,7 @@ class ElementOptions(Options):
         "ranking (ranker), or every element (all). Default: the protocol's.",
     )
     ranker: PathText | None = short_form("ranker")
-    top_k: AtLeastOne | None = _question(
+    top_k: Count | None = _question(
         None,
         "Number of top-ranked candidates to choose from. Default: the protocol's.",
         metavar="K",

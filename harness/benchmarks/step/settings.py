@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from adapters.secrets import masked
-from harness.benchmarks.options import with_values
+from harness.benchmarks.options import refuse_given, with_values
 from harness.benchmarks.shows import Shows
 from harness.errors import UserError, WithoutEffect
 from harness.pictures import PicturePolicy
-from harness.protocols import AskingProtocol, Source, text_first
+from harness.protocols import AskingProtocol, Source, lettering, text_first
 from harness.settings import SETTINGS, Settings, written
 
 if TYPE_CHECKING:
@@ -70,18 +70,19 @@ def refuse_candidates(
             f"where {first} offered; leave it out, or add {written('candidates', 'benchmark')}"
             "=snapshot"
         )
-        source.refuse(DRAWN, where)
+        refuse_given(source.given, DRAWN, where)
         if "seed" in settings.given and not draws:
             raise WithoutEffect("seed", f"--seed has no effect {where}")
     if offered != "ranker":
-        source.refuse(
+        refuse_given(
+            source.given,
             RANKED,
             f"unless the first candidates of a ranker are offered; add "
             f"{written('candidates', 'benchmark')}=ranker, or leave it out",
         )
     if not protocol.needs.point:
         why = f"on '{protocol.name}', which asks for no points; leave it out"
-        source.refuse(("point_rule",), why)
+        refuse_given(source.given, ("point_rule",), why)
 
 
 def fitted(
@@ -110,7 +111,9 @@ def fitted(
     ):
         if getattr(given, one):
             which = written(one, "benchmark")
-            source.refuse((covered,), f"next to {which}, which covers it; leave one out")
+            refuse_given(
+                source.given, (covered,), f"next to {which}, which covers it; leave one out"
+            )
     shown = image_policy_of(given.image_policy, protocol)
     _check_pictures(source, protocol, PicturePolicy.parse(shown), screenshots)
     found |= {"candidates": offered, "image_policy": shown}
@@ -171,7 +174,9 @@ def _check_stored(source: Benchmark, protocol: AskingProtocol) -> None:
             "way and needs multimodal-mind2web"
         )
     if source.options.candidates not in (None, "snapshot"):
-        source.refuse(("candidates",), f"on {source.name}, whose data fixes the choices")
+        refuse_given(
+            source.given, ("candidates",), f"on {source.name}, whose data fixes the choices"
+        )
 
 
 def fixed(source: S, stored: Mapping[str, Any], settings: Settings) -> S:
@@ -180,7 +185,7 @@ def fixed(source: S, stored: Mapping[str, Any], settings: Settings) -> S:
     Raises `WithoutEffect` for what the user gave of these.
     """
     why = f"on {source.name}, whose data fixes it; leave it out"
-    source.refuse(FIXED, why)
+    refuse_given(source.given, FIXED, why)
     if "seed" in settings.given:
         raise WithoutEffect("seed", f"--seed has no effect {why}")
     given = dict(settings.protocol_option)
@@ -260,6 +265,6 @@ def check_letters(source: Benchmark, protocol: AskingProtocol) -> None:
     if options.candidates == "ranker":
         option = f"{written('top_k', 'benchmark')}={options.top_k}"
     try:
-        protocol.letters(source.usual_count)
+        lettering(protocol, source.usual_count)
     except ValueError as error:
         raise UserError(f"{option} are too many: {error}") from error

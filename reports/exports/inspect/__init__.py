@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from adapters.registry import install
 from harness.tables import clean
-from reports.exports import ExportError, Folder, file_name, option
+from reports.exports import ExportError, ExportFolder, file_name, option
 from reports.load import guarding_notes
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class InspectExport:
         False, "Put the pictures that the model was sent into the messages, made from the data."
     )
 
-    def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
+    def write(self, runs: Mapping[str, Run], folder: ExportFolder) -> Iterable[str]:
         """Write a log per run; one at a time is in memory."""
         for label, run in runs.items():
             if note := self._write(run, folder.path(f"{file_name(label)}.eval")):

@@ -11,13 +11,13 @@ from inspect_ai.model import GenerateConfig, ModelConfig
 
 from adapters.conversation import placeholder
 from harness.runs import Run, Unit
-from harness.settings import public
+from harness.runs.places import public
 from harness.tables import clean
 from parsers import Measure
 from reports.errors import classify_run
 from reports.exports import facts
 from reports.exports.inspect.samples import Sampler, totals
-from reports.exports.inspect.talk import Pictures
+from reports.exports.inspect.talk import ShownPictures
 from reports.exports.results import Result, counted, results_of
 from reports.frames.rows import run_rows
 from reports.frames.runs import facts as counts_of
@@ -44,7 +44,7 @@ def log_of(run: Run, *, with_pictures: bool) -> tuple[il.EvalLog, str]:
         RunError: the run cannot be read.
     """
     records, manifest = run.records(), run.manifest
-    pictures = Pictures(run, records) if with_pictures else None
+    pictures = ShownPictures(run, records) if with_pictures else None
     # The same whenever and wherever the run is exported.
     settings = sorted(settings_of(manifest).items())
     id = id_of(manifest.name, manifest.created, manifest.prompts, settings)

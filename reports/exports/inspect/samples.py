@@ -13,13 +13,13 @@ from inspect_ai.scorer import Score
 
 from harness.runs import CallRecord, Spent, Unit
 from harness.runs.live_steps import Sight
-from harness.settings import without_places
+from harness.runs.places import without_places
 from parsers import Declaration
 from parsers.records import Scores
 from reports.errors import SUCCESS, UnitError
 from reports.exports.facts import public_text
 from reports.exports.inspect.talk import Show, Talk, model_usage
-from reports.view.parts import Part, UnitPage, part_of
+from reports.view.parts import UnitPage, UnitPart, part_of
 
 Calls = Sequence[CallRecord]
 
@@ -57,7 +57,8 @@ class Sampler:
         if record.error is not None:
             record = replace(record, error=without_places(record.error))
             error = replace(error, detail=without_places(error.detail))
-        part, talk = part_of(self.page, record), Talk.of(record, calls, self.show, self.model)
+        part = part_of(self.page, record, calls)
+        talk = Talk.of(record, calls, self.show, self.model)
         for place, message in enumerate(talk.messages):
             message.id = self.new_id(record.unit_id, record.repeat, place)
         seconds = sum(call.reply.latency_s for call in calls if not call.from_cache) or None
@@ -87,7 +88,9 @@ class Sampler:
             else None,
         )
 
-    def _scores(self, record: Unit[Any], part: Part, error: UnitError) -> dict[str, Score] | None:
+    def _scores(
+        self, record: Unit[Any], part: UnitPart, error: UnitError
+    ) -> dict[str, Score] | None:
         """Return a score for each measure of units, the main one first; None without an outcome.
 
         Where a unit does not count, or a measure was not measured, the score has no value.
@@ -137,7 +140,7 @@ class Sampler:
                 used.append((role, models.get(role, role), tokens))
         return used
 
-    def _metadata(self, record: Unit[Any], part: Part, error: UnitError) -> dict[str, Any]:
+    def _metadata(self, record: Unit[Any], part: UnitPart, error: UnitError) -> dict[str, Any]:
         """Return the facts about a unit without another place in a sample."""
         said = record.prediction
         declared = {measure.name for measure in self.declared.of_units}
@@ -172,14 +175,14 @@ def totals(used: Iterable[Mapping[str, ModelUsage]]) -> dict[str, ModelUsage]:
     return found
 
 
-def _answer(part: Part, place: int) -> str:
+def _answer(part: UnitPart, place: int) -> str:
     """Return one side of the lines of the page: `element: B <button>`."""
     cells = ((line.name, line.cells[place]) for line in part.lines if line.cells)
     texts = ((name, f"{cell.text}{cell.code}".strip()) for name, cell in cells)
     return "\n".join(f"{name}: {text}" for name, text in texts if text not in ("", NOTHING))
 
 
-def _choices(part: Part) -> list[str] | None:
+def _choices(part: UnitPart) -> list[str] | None:
     """Return the choices, if they were listed under the viewer's letters."""
     for listed in part.lists:
         letters = "".join(item.letter or "-" for item in listed.items)

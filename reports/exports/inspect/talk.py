@@ -21,7 +21,7 @@ from inspect_ai.tool import ToolCall, ToolCallError
 from adapters.contract import EncodedPicture
 from adapters.conversation import Finish, Picture, Usage, placeholder
 from harness.runs import BLOBS, CallRecord, DataGone, MessageRecord, Run, RunError, Unit
-from harness.runs.live_steps import Done, Sight
+from harness.runs.live_steps import PerformedAction, Sight
 from harness.runs.pictures import made_again
 from harness.tables import clean
 from reports.exports import ExportError
@@ -128,7 +128,10 @@ class Talk:
     def _act(self, call: CallRecord) -> None:
         """Add an action as a tool call of the reply before it, and what was seen after it."""
         assert call.act is not None
-        done, seen = Done.of(call.act.action), Sight.of(call.act.observation, call.act.blobs)
+        done, seen = (
+            PerformedAction.of(call.act.action),
+            Sight.of(call.act.observation, call.act.blobs),
+        )
         text = seen.told or call.exchange[1]
         if done is None:
             page = im.ChatMessageUser(content=text, source="input", metadata={"call": call.place})
@@ -206,7 +209,7 @@ def _facts(call: CallRecord) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value}
 
 
-class Pictures:
+class ShownPictures:
     """The pictures that the units of a run were shown, made again.
 
     `missing` counts missing ones and gives the first reason; "" if there are none. Raises

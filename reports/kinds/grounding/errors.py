@@ -7,13 +7,23 @@ from dataclasses import replace
 from math import hypot
 from typing import Any
 
-from harness.runs import Run, Unit
+from harness.runs import CallRecord, Run, Unit
 from parsers import Status
 from parsers.grounding import EDGES, GroundingDetail, Point, Target
 from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
 from parsers.points.spelling import ALIKE
 from reports.errors import FAILED, SUCCESS, ClassInfo, UnitError, UnitErrors
-from reports.view.parts import Box, Cell, Drawn, Line, Part, Score, UnitPage, Window, box_of
+from reports.view.parts import (
+    Box,
+    ComparedCell,
+    ComparedLine,
+    DrawnBox,
+    Score,
+    UnitPage,
+    UnitPart,
+    Window,
+    box_of,
+)
 
 GroundingRecord = Unit[GroundingDetail]
 
@@ -123,11 +133,11 @@ class GroundingPage(UnitPage):
             return str(said.status) if said else None
         return f"{said.point[0]:,.1f}, {said.point[1]:,.1f}"
 
-    def part(self, record: GroundingRecord) -> Part:
+    def part(self, record: GroundingRecord, calls: Sequence[CallRecord]) -> UnitPart:
         """Return the marks on the picture, and the point against the target."""
         detail, said = record.detail, record.prediction
         point = said.point if said else None
-        return Part(
+        return UnitPart(
             page=detail.size,
             boxes=list(_drawn(record)),
             point=point,
@@ -140,19 +150,21 @@ class GroundingPage(UnitPage):
                 if value is not None and name not in BESIDE
             ],
             actual=True,
+            cuts=_cuts(record),
         )
 
-    def cuts(self, record: GroundingRecord) -> Sequence[Window]:
-        """One cut around target and point, or one around each where they are far apart."""
-        gold, point = record.detail.gold, record.prediction and record.prediction.point
-        about = [] if gold.kind == "absent" else [gold.bounds]
-        about += [(*point, *point)] if point else []
-        if len(about) == 2:
-            (a, b, c, d), (e, f, g, h) = about
-            both = min(a, e), min(b, f), max(c, g), max(d, h)
-            if max(both[2] - both[0], both[3] - both[1]) + 2 * MARGIN <= LARGEST:
-                about = [both]
-        return [_window(edges, record.detail.size) for edges in about]
+
+def _cuts(record: GroundingRecord) -> list[Window]:
+    """Return one cut around target and point, or one around each where they are far apart."""
+    gold, point = record.detail.gold, record.prediction and record.prediction.point
+    about = [] if gold.kind == "absent" else [gold.bounds]
+    about += [(*point, *point)] if point else []
+    if len(about) == 2:
+        (a, b, c, d), (e, f, g, h) = about
+        both = min(a, e), min(b, f), max(c, g), max(d, h)
+        if max(both[2] - both[0], both[3] - both[1]) + 2 * MARGIN <= LARGEST:
+            about = [both]
+    return [_window(edges, record.detail.size) for edges in about]
 
 
 def _window(edges: tuple[float, float, float, float], size: tuple[int, int]) -> Window:
@@ -169,16 +181,16 @@ def _span(low: float, high: float, side: int) -> tuple[int, int]:
     return first, max(first + 1, int(min(middle + reach + 1, side)))
 
 
-def _drawn(record: GroundingRecord) -> Iterator[Drawn]:
+def _drawn(record: GroundingRecord) -> Iterator[DrawnBox]:
     gold, said = record.detail.gold, record.prediction
     if gold.kind != "absent":
         corners = gold.corners if gold.kind == "polygon" else ()
-        yield Drawn("target", box_of(gold.bounds), "target", corners)
+        yield DrawnBox("target", box_of(gold.bounds), "target", corners)
     edges = [said.parsed.get(name) for name in EDGES] if said else []
     numbers = [float(edge) for edge in edges if isinstance(edge, (int, float))]
     if len(numbers) == len(EDGES):
         left, top, right, bottom = numbers
-        yield Drawn("chosen", box_of((left, top, right, bottom)), "answered box")
+        yield DrawnBox("chosen", box_of((left, top, right, bottom)), "answered box")
 
 
 def _focus(gold: Target, point: Point | None) -> Box | None:
@@ -187,10 +199,10 @@ def _focus(gold: Target, point: Point | None) -> Box | None:
     return (*point, 0.0, 0.0) if point else None
 
 
-def _lines(record: GroundingRecord, answered: str) -> Iterator[Line]:
+def _lines(record: GroundingRecord, answered: str) -> Iterator[ComparedLine]:
     gold, scores = record.detail.gold, record.scores or {}
     right = bool(scores["hit"]) if scores.get("hit") is not None else None
-    yield Line("point", (Cell(str(gold)), Cell(answered)), right)
+    yield ComparedLine("point", (ComparedCell(str(gold)), ComparedCell(answered)), right)
     if gold.kind == "absent":
         return
     left, top, right_edge, bottom = gold.bounds
@@ -199,6 +211,6 @@ def _lines(record: GroundingRecord, answered: str) -> Iterator[Line]:
     away, diagonals = scores.get("distance"), scores.get("distance_diagonals")
     distance = "–" if away is None else f"{away:,.1f} px"
     distance += f", {diagonals:.1f} diagonals" if diagonals else ""
-    yield Line("size and distance", (Cell(size), Cell(distance)))
+    yield ComparedLine("size and distance", (ComparedCell(size), ComparedCell(distance)))
     if (iou := scores.get("iou")) is not None:
-        yield Line("box", (Cell(""), Cell(f"IoU {iou:.2f}")))
+        yield ComparedLine("box", (ComparedCell(""), ComparedCell(f"IoU {iou:.2f}")))

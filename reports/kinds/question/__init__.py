@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from harness.runs import Run, Unit
+from harness.runs import CallRecord, Run, Unit
 from parsers.question import LETTERS, Asked, QuestionDetail, text_of
 from parsers.question.metrics import METRICS
 from reports.kind import KindReports
-from reports.view.parts import Cell, Line, Part, Score, UnitPage
+from reports.view.parts import ComparedCell, ComparedLine, Score, UnitPage, UnitPart
 
 
 class QuestionPage(UnitPage):
@@ -25,15 +25,20 @@ class QuestionPage(UnitPage):
         text = text_of(said)
         return str(said.status) if text is None else _worded(text, record.detail.asked)
 
-    def part(self, record: Unit[QuestionDetail]) -> Part:
+    def part(self, record: Unit[QuestionDetail], calls: Sequence[CallRecord]) -> UnitPart:
         """Return the right answers against what was said, and the scores that there are."""
         asked, gold = record.detail.asked, record.detail.gold
         right = [_worded(one, asked) for one in gold.answers]
         right += [gold.no_answer] if gold.unanswerable else []
         binary = asked.metric in METRICS and METRICS[asked.metric].binary
-        return Part(
+        return UnitPart(
             heads=("right", "answered"),
-            lines=[Line("answer", (Cell(" or ".join(right)), Cell(self.answer(record) or "–")))],
+            lines=[
+                ComparedLine(
+                    "answer",
+                    (ComparedCell(" or ".join(right)), ComparedCell(self.answer(record) or "–")),
+                )
+            ],
             scores=[
                 Score(name, value, binary)
                 for name, value in (record.scores or {}).items()

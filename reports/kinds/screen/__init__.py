@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from harness.runs import Run, Unit
+from harness.runs import CallRecord, Run, Unit
 from parsers import Status
 from parsers.actions import Action
 from parsers.screen import OPPOSITE, Answers, ScreenDetail, parts, text_of, told
@@ -14,7 +14,15 @@ from parsers.screen.rules import RULES
 from parsers.screen.verdicts import NEAR, shares
 from reports.errors import FAILED, SUCCESS, ClassInfo, UnitError, UnitErrors
 from reports.kind import KindReports
-from reports.view.parts import Cell, Drawn, Line, Part, Score, UnitPage, box_of
+from reports.view.parts import (
+    ComparedCell,
+    ComparedLine,
+    DrawnBox,
+    Score,
+    UnitPage,
+    UnitPart,
+    box_of,
+)
 
 ScreenRecord = Unit[ScreenDetail]
 
@@ -114,14 +122,18 @@ class ScreenPage(UnitPage):
             return str(said.status) if said else None
         return told(said.action)
 
-    def part(self, record: ScreenRecord) -> Part:
+    def part(self, record: ScreenRecord, calls: Sequence[CallRecord]) -> UnitPart:
         """Return the marks on the picture, and the answer against the recorded action."""
         detail, said = record.detail, record.prediction
         action, sentence = detail.gold.action, detail.asked.instruction
-        lines = [Line("action", (Cell(told(action)), Cell(self.answer(record) or "–")))]
+        lines = [
+            ComparedLine(
+                "action", (ComparedCell(told(action)), ComparedCell(self.answer(record) or "–"))
+            )
+        ]
         if sentence:
-            lines.append(Line("sentence", (Cell(sentence), Cell(""))))
-        return Part(
+            lines.append(ComparedLine("sentence", (ComparedCell(sentence), ComparedCell(""))))
+        return UnitPart(
             page=detail.size,
             boxes=list(_drawn(record)),
             point=said.point if said else None,
@@ -137,15 +149,15 @@ class ScreenPage(UnitPage):
         )
 
 
-def _drawn(record: ScreenRecord) -> Iterator[Drawn]:
+def _drawn(record: ScreenRecord) -> Iterator[DrawnBox]:
     gold, (width, height) = record.detail.gold, record.detail.size
     for origin, boxes in gold.boxes.items():
-        yield from (Drawn("target", box_of(box), f"{origin} box") for box in boxes)
+        yield from (DrawnBox("target", box_of(box), f"{origin} box") for box in boxes)
     if gold.action.point is not None:
         x, y = gold.action.point
         reach = NEAR * max(width, height)
         around = box_of((x - reach, y - reach, x + reach, y + reach))
-        yield Drawn("target", around, "recorded place ± 4 %")
+        yield DrawnBox("target", around, "recorded place ± 4 %")
 
 
 def screen_keys(run: Run, values: Mapping[str, object]) -> dict[str, str]:

@@ -51,7 +51,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRelation:
     """A relation, with the evidence for it in words."""
 
     relation: Relation
@@ -72,7 +72,7 @@ class PageNodes:
     def __contains__(self, node_id: str) -> bool:
         return node_id in self._nodes
 
-    def relation(self, chosen: str, target: str) -> Found | None:
+    def relation(self, chosen: str, target: str) -> FoundRelation | None:
         """Return the relation of two nodes in the tree; None if they only share the page.
 
         Raises `KeyError` for an id that is not on the page.
@@ -80,15 +80,15 @@ class PageNodes:
         chosen_node, target_node = self._nodes[chosen], self._nodes[target]
         up = _levels(target_node, chosen_node)
         if up is not None:
-            return Found(Relation.ANCESTOR, f"{up} above the target")
+            return FoundRelation(Relation.ANCESTOR, f"{up} above the target")
         down = _levels(chosen_node, target_node)
         if down is not None:
-            return Found(Relation.DESCENDANT, f"{down} below the target")
+            return FoundRelation(Relation.DESCENDANT, f"{down} below the target")
         label = label_of(chosen_node)
         if label and label == label_of(target_node):
-            return Found(Relation.SAME_TEXT, "the same words on the page")
+            return FoundRelation(Relation.SAME_TEXT, "the same words on the page")
         if _adjacent(chosen_node, target_node):
-            return Found(Relation.NEIGHBOUR, "adjacent sibling")
+            return FoundRelation(Relation.NEIGHBOUR, "adjacent sibling")
         return None
 
     def roles(self, chosen: str, target: str) -> tuple[str, str]:
@@ -126,12 +126,14 @@ def gap(first: Box, second: Box) -> float:
     return math.hypot(max(0.0, u - x - width, x - u - wide), max(0.0, v - y - height, y - v - high))
 
 
-def near(first: Box | None, second: Box | None) -> Found | None:
+def near(first: Box | None, second: Box | None) -> FoundRelation | None:
     """Neighbours by their boxes; None if too far apart or a box is unknown."""
     if first is None or second is None or not _real(first) or not _real(second):
         return None
     distance = gap(first, second)
-    return Found(Relation.NEIGHBOUR, f"{distance:.0f} px away") if distance <= NEAR else None
+    return (
+        FoundRelation(Relation.NEIGHBOUR, f"{distance:.0f} px away") if distance <= NEAR else None
+    )
 
 
 def _real(box: Box) -> bool:

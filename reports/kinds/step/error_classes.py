@@ -43,6 +43,10 @@ class Relation(StrEnum):
     UNKNOWN_PAGE = "unknown page"
 
 
+def _wrong(error_class: ErrorClass, how: str, meaning: str) -> ClassInfo:
+    return ClassInfo(error_class, f"wrong element, {how}", "wrong element", meaning)
+
+
 CLASSES: tuple[ClassInfo, ...] = (
     ClassInfo(
         ErrorClass.INVALID,
@@ -97,55 +101,35 @@ CLASSES: tuple[ClassInfo, ...] = (
         "none",
         "the model said that none of the options is right, and one was",
     ),
-    ClassInfo(
+    _wrong(
         ErrorClass.WRONG_SAME_TEXT,
-        "wrong element, same text",
-        "wrong element",
+        "same text",
         "it has the same text as the target in the list, or shows the same words on the page "
         "without being nested",
     ),
-    ClassInfo(
+    _wrong(
         ErrorClass.WRONG_UNKNOWN_PAGE,
-        "wrong element, page unknown",
-        "wrong element",
+        "page unknown",
         "the page is missing or was not read, and the two have different texts in the list",
     ),
-    ClassInfo(
-        ErrorClass.WRONG_ANCESTOR,
-        "wrong element, around the target",
-        "wrong element",
-        "an ancestor of the target",
-    ),
-    ClassInfo(
-        ErrorClass.WRONG_DESCENDANT,
-        "wrong element, inside the target",
-        "wrong element",
-        "a descendant of the target",
-    ),
-    ClassInfo(
+    _wrong(ErrorClass.WRONG_ANCESTOR, "around the target", "an ancestor of the target"),
+    _wrong(ErrorClass.WRONG_DESCENDANT, "inside the target", "a descendant of the target"),
+    _wrong(
         ErrorClass.WRONG_DESCRIBED,
-        "wrong element, round 1 described the target",
-        "wrong element",
+        "round 1 described the target",
         "round 1 describes the target, and round 2 picks another element (lost in grounding)",
     ),
-    ClassInfo(
+    _wrong(
         ErrorClass.WRONG_NEIGHBOUR,
-        "wrong element, neighbour",
-        "wrong element",
+        "neighbour",
         "an adjacent sibling, or at most 40 pixels between the boxes",
     ),
-    ClassInfo(
+    _wrong(
         ErrorClass.WRONG_SAME_ROLE,
-        "wrong element, same role",
-        "wrong element",
+        "same role",
         "both links, both buttons, both text fields and so on",
     ),
-    ClassInfo(
-        ErrorClass.WRONG_ELSEWHERE,
-        "wrong element, elsewhere",
-        "wrong element",
-        "none of the above",
-    ),
+    _wrong(ErrorClass.WRONG_ELSEWHERE, "elsewhere", "none of the above"),
 )
 """All classes in order of precedence."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -32,7 +33,14 @@ from reports.errors import (
     short,
 )
 from reports.frames.units import Column
-from reports.kinds.step.described import Box, Found, PageNodes, described_target, listed_text, near
+from reports.kinds.step.described import (
+    Box,
+    FoundRelation,
+    PageNodes,
+    described_target,
+    listed_text,
+    near,
+)
 from reports.kinds.step.error_classes import CLASS_OF, CLASSES, ErrorClass, Relation
 
 NEAR_F1, NEAR_EDIT = 0.5, 0.2
@@ -72,13 +80,27 @@ class StepErrors(UnitErrors):
     """The classes of errors of recorded steps."""
 
     columns = (
-        Column("near_f1", "float64", "F1 of a wrong value"),
-        Column("near_edit", "float64", "edit distance of a wrong value, 0 to 1"),
-        Column("relation", "category", "relation of a wrong element to the target"),
-        Column("described_target", "boolean", "wrong element though round 1 described the target"),
-        Column("no_action", "boolean", "an element without any action stated"),
-        Column("chosen", "str", "the chosen element as listed"),
-        Column("target", "str", "the right one as listed"),
+        (Column("near_f1", "float64", "F1 of a wrong value"), attrgetter("near_f1")),
+        (
+            Column("near_edit", "float64", "edit distance of a wrong value, 0 to 1"),
+            attrgetter("near_edit"),
+        ),
+        (
+            Column("relation", "category", "relation of a wrong element to the target"),
+            lambda error: error.relation and str(error.relation),
+        ),
+        (
+            Column(
+                "described_target", "boolean", "wrong element though round 1 described the target"
+            ),
+            lambda error: error.relation and DESCRIBED in error.flags,
+        ),
+        (
+            Column("no_action", "boolean", "an element without any action stated"),
+            lambda error: NO_ACTION in error.flags,
+        ),
+        (Column("chosen", "str", "the chosen element as listed"), attrgetter("chosen")),
+        (Column("target", "str", "the right one as listed"), attrgetter("target")),
     )
     shown = ("chosen", "target")
 
@@ -106,23 +128,10 @@ class StepErrors(UnitErrors):
             errors.append(error)
         return errors
 
-    def facts(self, error: UnitError) -> Mapping[str, Any]:
-        assert isinstance(error, StepError)
-        wrong = error.relation is not None
-        return {
-            "near_f1": error.near_f1,
-            "near_edit": error.near_edit,
-            "relation": str(error.relation) if wrong else None,
-            "described_target": DESCRIBED in error.flags if wrong else None,
-            "no_action": NO_ACTION in error.flags,
-            "chosen": error.chosen,
-            "target": error.target,
-        }
-
-    def beside(self, rows: pd.DataFrame) -> Mapping[str, int]:
+    def beside(self, rows: pd.DataFrame) -> tuple[Mapping[str, int], list[str]]:
         """Near misses among wrong values, and wrong elements where round 1 described the target."""
         values = rows[rows["error_class"] == ErrorClass.WRONG_VALUE]
-        return {
+        counts = {
             "wrong_values": len(values),
             "near_by_f1": int((values["near_f1"] >= NEAR_F1).sum()),
             "near_by_edit": int((values["near_edit"] <= NEAR_EDIT).sum()),
@@ -130,23 +139,21 @@ class StepErrors(UnitErrors):
             "described_target": int(rows["described_target"].fillna(False).sum()),
             "no_action": int(rows["no_action"].sum()),
         }
-
-    def remarks(self, beside: Mapping[str, Any]) -> list[str]:
-        parts = []
-        if beside["wrong_values"]:
-            parts.append(
-                f"of {beside['wrong_values']:,} wrong values {beside['near_by_f1']:,} are close by "
-                f"F1 (at least {NEAR_F1}) and {beside['near_by_edit']:,} by edit distance "
+        said = []
+        if counts["wrong_values"]:
+            said.append(
+                f"of {counts['wrong_values']:,} wrong values {counts['near_by_f1']:,} are close by "
+                f"F1 (at least {NEAR_F1}) and {counts['near_by_edit']:,} by edit distance "
                 f"(at most {NEAR_EDIT})"
             )
-        if beside["wrong_elements"]:
-            parts.append(
-                f"round 1 described the target in {beside['described_target']:,} of "
-                f"{beside['wrong_elements']:,} wrong elements"
+        if counts["wrong_elements"]:
+            said.append(
+                f"round 1 described the target in {counts['described_target']:,} of "
+                f"{counts['wrong_elements']:,} wrong elements"
             )
-        if beside["no_action"]:
-            parts.append(f"{beside['no_action']:,} replies name an element and state no action")
-        return parts
+        if counts["no_action"]:
+            said.append(f"{counts['no_action']:,} replies name an element and state no action")
+        return counts, said
 
 
 def classify(
@@ -291,11 +298,11 @@ def edit_distance(first: str, second: str) -> float:
 
 def _relation(
     record: StepUnit, prediction: Prediction, chosen: Choice | None, nodes: PageNodes | str
-) -> Found:
+) -> FoundRelation:
     """Return the closest relation to any acceptable element."""
     texts = [_without_ids(listed_text(choice)) for choice in record.detail.right]
     if chosen is not None and listed_text(chosen) and _without_ids(listed_text(chosen)) in texts:
-        return Found(Relation.SAME_TEXT, "reads the same in the list")
+        return FoundRelation(Relation.SAME_TEXT, "reads the same in the list")
     box: Box | None = chosen.box if chosen else None
     if chosen is None and prediction.point is not None:
         box = (*prediction.point, 0.0, 0.0)
@@ -303,14 +310,14 @@ def _relation(
     by_box = [near(box, target_box) for target_box in record.detail.gold.boxes]
     if element is None:
         # The point lies in no listed choice, so there is no node to compare.
-        return _closest(by_box) or Found(Relation.ELSEWHERE, "a point outside all choices")
+        return _closest(by_box) or FoundRelation(Relation.ELSEWHERE, "a point outside all choices")
     if isinstance(nodes, str):
         guess = _closest(by_box)
-        return Found(Relation.UNKNOWN_PAGE, f"{nodes}; {guess.detail}" if guess else nodes)
+        return FoundRelation(Relation.UNKNOWN_PAGE, f"{nodes}; {guess.detail}" if guess else nodes)
     targets = [element_id for element_id in record.detail.gold.elements if element_id in nodes]
     targets.sort(key=lambda element_id: element_id != record.detail.gold.shown)
     if element not in nodes or not targets:
-        return Found(Relation.UNKNOWN_PAGE, "the element is not on the page")
+        return FoundRelation(Relation.UNKNOWN_PAGE, "the element is not on the page")
     by_tree = [nodes.relation(element, target) for target in targets]
     closest = _closest([*by_tree, *by_box])
     if closest is not None:
@@ -318,12 +325,12 @@ def _relation(
     roles = [nodes.roles(element, target) for target in targets]
     for own, right in roles:
         if own == right:
-            return Found(Relation.SAME_ROLE, short(f"both {own}"))
+            return FoundRelation(Relation.SAME_ROLE, short(f"both {own}"))
     own, right = roles[0]
-    return Found(Relation.ELSEWHERE, short(f"{own}, target {right}"))
+    return FoundRelation(Relation.ELSEWHERE, short(f"{own}, target {right}"))
 
 
-def _closest(relations: Sequence[Found | None]) -> Found | None:
+def _closest(relations: Sequence[FoundRelation | None]) -> FoundRelation | None:
     candidates = [one for one in relations if one is not None]
     return min(candidates, key=lambda one: _PLACES[one.relation]) if candidates else None
 

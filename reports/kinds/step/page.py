@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
-from harness.runs import StepUnit
-from parsers import Declaration
+from harness.runs import CallRecord, StepUnit
 from parsers.records import Choice
-from reports.view.parts import LONGEST, Cell, Drawn, Fact, Item, Line, Listed, Part, Score, UnitPage
+from reports.view.parts import (
+    LONGEST,
+    ComparedCell,
+    ComparedLine,
+    DrawnBox,
+    Fact,
+    Listed,
+    ListItem,
+    Score,
+    UnitPage,
+    UnitPart,
+    label,
+    parent,
+)
+
+
+def _target(record: StepUnit) -> str:
+    return next((choice.text[:LONGEST] for choice in record.detail.right), "")
 
 
 class StepPage(UnitPage):
@@ -20,38 +37,28 @@ class StepPage(UnitPage):
     searched = "task, element, site, id"
     same = "chose the same element"
     card = ("op", "target")
-
-    def facts(self, declared: Declaration) -> Sequence[Fact]:
-        return (
-            Fact("site", "Site", "Site", early=True, heading="value"),
-            Fact("domain", heading="value"),
-            Fact("turn", "No.", "Turn number", early=True, heading="named"),
-            Fact("op", "Action", "Operation", tail="value"),
-            Fact("value", word=False),
-            Fact("target", "Target", word=False, code=True),
-        )
-
-    def values(self, record: StepUnit, declared: Declaration) -> Mapping[str, str | None]:
-        gold = record.detail.gold
-        return {
-            "site": record.parents["website"],
-            "domain": record.labels["domain"],
-            "turn": record.labels.get("turn"),
-            "op": gold.operation,
-            "value": gold.value[:LONGEST],
-            "target": next((choice.text[:LONGEST] for choice in record.detail.right), ""),
-        }
-
-    def order(self, record: StepUnit) -> int:
-        return int(record.labels.get("turn", 0))
+    facts = (
+        Fact("site", "Site", "Site", early=True, heading="value", value=parent("website")),
+        Fact("domain", heading="value", value=label("domain")),
+        Fact(
+            *("turn", "No.", "Turn number"),
+            early=True,
+            heading="named",
+            value=label("turn"),
+            orders=True,
+        ),
+        Fact("op", "Action", "Operation", tail="value", value=attrgetter("detail.gold.operation")),
+        Fact("value", word=False, value=lambda record: record.detail.gold.value[:LONGEST]),
+        Fact("target", "Target", word=False, code=True, value=_target),
+    )
 
     def answer(self, record: StepUnit) -> str | None:
         return chosen_element(record)
 
-    def part(self, record: StepUnit) -> Part:
+    def part(self, record: StepUnit, calls: Sequence[CallRecord]) -> UnitPart:
         detail = record.detail
         chosen = chosen_element(record)
-        return Part(
+        return UnitPart(
             page=detail.page_size,
             boxes=list(_boxes(record, chosen)),
             point=record.prediction.point if record.prediction else None,
@@ -67,7 +74,7 @@ class StepPage(UnitPage):
                     early=True,
                 ),
                 Listed("Earlier turns", list(_turns(record)), early=True),
-                Listed("Actions before", [*map(Item, detail.history)], empty=FIRST),
+                Listed("Actions before", [*map(ListItem, detail.history)], empty=FIRST),
             ),
             scores=_scores(record),
         )
@@ -85,28 +92,28 @@ def chosen_element(record: StepUnit) -> str | None:
     return prediction.element or next(by_letter, None)
 
 
-def _turns(record: StepUnit) -> Iterator[Item]:
+def _turns(record: StepUnit) -> Iterator[ListItem]:
     """Return the earlier instructions of its conversation, each with its actions."""
     for turn in record.detail.turns or ():
-        yield Item(f"“{turn.task}” {'; '.join(action.told for action in turn.actions)}")
+        yield ListItem(f"“{turn.task}” {'; '.join(action.told for action in turn.actions)}")
 
 
-def _boxes(record: StepUnit, chosen: str | None) -> Iterator[Drawn]:
+def _boxes(record: StepUnit, chosen: str | None) -> Iterator[DrawnBox]:
     """Yield the most important last. Of several acceptable elements one is listed, and named."""
     choices, gold = record.detail.choices, record.detail.gold
     for one in choices:
         if one.box and not record.detail.accepts(one) and one.id != chosen:
-            yield Drawn("distractor", one.box, one.letter)
+            yield DrawnBox("distractor", one.box, one.letter)
     right = _positive(record)
     shown = (right and right.box) or next(filter(None, gold.boxes), None)
     for box in gold.boxes:
         if box and box != shown:
-            yield Drawn("target", box)
+            yield DrawnBox("target", box)
     if shown:
-        yield Drawn("target", shown, f"target {right.letter}" if right else "target")
+        yield DrawnBox("target", shown, f"target {right.letter}" if right else "target")
     picked = _choice(record, chosen)
     if picked and picked.box:
-        yield Drawn("chosen", picked.box, f"chosen {picked.letter}")
+        yield DrawnBox("chosen", picked.box, f"chosen {picked.letter}")
 
 
 def _focus(record: StepUnit, chosen: str | None) -> tuple[float, float, float, float] | None:
@@ -131,10 +138,10 @@ def _says_none(record: StepUnit) -> bool:
     return bool(said and none and said.letter == none)
 
 
-def _items(record: StepUnit, chosen: str | None) -> list[Item]:
+def _items(record: StepUnit, chosen: str | None) -> list[ListItem]:
     detail = record.detail
     items = [
-        Item(
+        ListItem(
             one.text, one.letter, detail.accepts(one), one.id == chosen, "" if one.box else "no box"
         )
         for one in detail.choices
@@ -142,12 +149,12 @@ def _items(record: StepUnit, chosen: str | None) -> list[Item]:
         if one.text or one.letter or detail.accepts(one) or one.id == chosen
     ]
     if letter := record.detail.none_letter:
-        none = Item("none of these", letter, chosen=_says_none(record))
+        none = ListItem("none of these", letter, chosen=_says_none(record))
         items.insert(0 if items and letter == "A" else len(items), none)
     return items
 
 
-def _lines(record: StepUnit, chosen: str | None) -> Iterator[Line]:
+def _lines(record: StepUnit, chosen: str | None) -> Iterator[ComparedLine]:
     gold, said, scores = record.detail.gold, record.prediction, record.scores or {}
     right, picked = _positive(record), _choice(record, chosen)
     answered = "–"
@@ -155,18 +162,22 @@ def _lines(record: StepUnit, chosen: str | None) -> Iterator[Line]:
         answered = said.letter + (" (none of these)" if _says_none(record) else "")
     elif said:
         answered = str(said.status)
-    yield Line(
+    yield ComparedLine(
         "element",
         (
-            Cell(f"{right.letter} ", right.text) if right else Cell("not offered"),
-            Cell(f"{picked.letter} ", picked.text) if picked else Cell(answered),
+            ComparedCell(f"{right.letter} ", right.text) if right else ComparedCell("not offered"),
+            ComparedCell(f"{picked.letter} ", picked.text) if picked else ComparedCell(answered),
         ),
         bool(scores["element"]) if scores else None,
     )
     operation = said.operation if said else None
     same = operation == gold.operation if scores else None
-    yield Line("operation", (Cell(gold.operation), Cell(operation or "–")), same)
-    yield Line("value", (Cell(gold.value or "–"), Cell((said and said.value) or "–")))
+    yield ComparedLine(
+        "operation", (ComparedCell(gold.operation), ComparedCell(operation or "–")), same
+    )
+    yield ComparedLine(
+        "value", (ComparedCell(gold.value or "–"), ComparedCell((said and said.value) or "–"))
+    )
 
 
 def _scores(record: StepUnit) -> list[Score]:

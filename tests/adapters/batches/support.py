@@ -38,16 +38,16 @@ class Sent:
         return [by_id.get(id) for id in self.ids]
 
 
-def deferring(adapter: Adapter, folder: Path = Path("none")) -> Deferring:
-    return cast(Deferrable, adapter).deferring(folder)
+def deferring(adapter: Adapter) -> Deferring:
+    return cast(Deferrable, adapter).deferring()
 
 
-def use(adapter: Adapter, what: Callable[[Deferring], Awaitable[T]], folder: Path = Path()) -> T:
+def use(adapter: Adapter, what: Callable[[Deferring], Awaitable[T]]) -> T:
     """What a batch interface does, in a loop of its own; closes the adapter."""
 
     async def run() -> T:
         try:
-            return await what(deferring(adapter, folder))
+            return await what(deferring(adapter))
         finally:
             await adapter.close()
 

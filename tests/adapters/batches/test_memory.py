@@ -23,7 +23,7 @@ def peak():
 
 async def main(model, url, path):
     adapter = make(model, base_url=url, api_key="sk-0123456789")
-    one = adapter.deferring(path.parent)
+    one = adapter.deferring()
     await one.find("token", 0, 0, set())
     before = peak()
     begun = await one.create("token", path, await one.upload("token", path), 30)

@@ -30,7 +30,7 @@ class Catching(httpx2.AsyncBaseTransport):
 def line_of(provider: Provider, asked: Request) -> Any:
     with WireServer() as server:
         adapter = adapter_for(provider, server)
-        line = use(adapter, lambda one: one.line("v1", asked, Pictures()), Path())
+        line = use(adapter, lambda one: one.line("v1", asked, Pictures()))
     plain = json.loads(line.data)
     return plain[{"openai": "body", "anthropic": "params", "google": "request"}[provider]]
 

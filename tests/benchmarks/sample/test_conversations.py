@@ -12,7 +12,7 @@ from benchmarks.sample.build import read_conversations
 from benchmarks.sample.counts import has_picture
 from benchmarks.sample.trajectories import load, load_conversations
 from harness.recording import columns
-from harness.recording.columns import Row
+from harness.recording.columns import StepRow
 from harness.sample import conversation_files, files, screenshot_files
 
 SPLITS = ("dev", "test")
@@ -28,7 +28,7 @@ def released() -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, list[Row]]:
+def rows() -> dict[str, list[StepRow]]:
     pictures = screenshot_files()
     return {
         split: read_conversations(path, pictures[split])
@@ -87,7 +87,7 @@ def test_a_site_is_in_the_split_that_its_tasks_are_in(
         assert all(splits[found["website"]] == split for found in content)
 
 
-def test_no_action_is_also_one_of_the_single_tasks(rows: dict[str, list[Row]]) -> None:
+def test_no_action_is_also_one_of_the_single_tasks(rows: dict[str, list[StepRow]]) -> None:
     single = {row["action_uid"] for path in files().values() for row in columns.read(path)}
     turns = [row["action_uid"] for content in rows.values() for row in content]
     assert single.isdisjoint(turns)
@@ -105,7 +105,7 @@ def test_the_last_page_of_a_turn_is_where_the_next_one_goes_on(
     assert "Seat C7" in tickets["turns"][1]["actions"][0]["cleaned_html"]
 
 
-def test_the_screenshots_are_rows_of_multimodal_mind2web(rows: dict[str, list[Row]]) -> None:
+def test_the_screenshots_are_rows_of_multimodal_mind2web(rows: dict[str, list[StepRow]]) -> None:
     for split, path in screenshot_files().items():
         joined = columns.read(path)
         assert all(has_picture(row) for row in joined)

@@ -17,13 +17,13 @@ from benchmarks.sample.build import compare, read_conversations, rows_of
 from benchmarks.sample.serving import SITES, server
 from benchmarks.sample.trajectories import load, load_conversations
 from harness.live.chromium import chromium
-from harness.recording.columns import Row, read, write
+from harness.recording.columns import StepRow, read, write
 from harness.sample import conversation_files, files, screenshot_files
 
 HISTORY = "action_reprs"
 
 
-def _shipped(split: str) -> list[Row]:
+def _shipped(split: str) -> list[StepRow]:
     return read(files()[split], without=("screenshot",))
 
 

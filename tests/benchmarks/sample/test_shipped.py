@@ -15,7 +15,7 @@ from PIL import Image
 from benchmarks.sample.build import parts
 from benchmarks.sample.counts import Counts, count, has_picture
 from benchmarks.sample.trajectories import load
-from harness.recording.columns import Row, gold, read, schema
+from harness.recording.columns import StepRow, gold, read, schema
 from harness.sample import files
 
 SPLITS = ("dev", "test")
@@ -27,17 +27,17 @@ COLUMNS = (
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, list[Row]]:
+def rows() -> dict[str, list[StepRow]]:
     return {split: read(path) for split, path in files().items()}
 
 
 @pytest.fixture(scope="module")
-def counts(rows: dict[str, list[Row]]) -> dict[str, Counts]:
+def counts(rows: dict[str, list[StepRow]]) -> dict[str, Counts]:
     return {split: count(content) for split, content in rows.items()}
 
 
 @pytest.fixture(scope="module")
-def steps() -> list[Row]:
+def steps() -> list[StepRow]:
     """The steps of single tasks and those of conversations."""
     return [row for part in parts() for paths in part.files.values() for row in part.read(*paths)]
 
@@ -93,7 +93,7 @@ def test_some_steps_have_no_positive_and_some_several(
 
 
 def test_one_screenshot_is_a_null_struct_and_one_a_struct_of_nulls(
-    rows: dict[str, list[Row]],
+    rows: dict[str, list[StepRow]],
 ) -> None:
     missing = {
         split: [row["screenshot"] for row in content if not has_picture(row)]
@@ -102,12 +102,12 @@ def test_one_screenshot_is_a_null_struct_and_one_a_struct_of_nulls(
     assert missing == {"dev": [None], "test": [{"bytes": None, "path": None}]}
 
 
-def test_no_site_is_in_both_splits(rows: dict[str, list[Row]]) -> None:
+def test_no_site_is_in_both_splits(rows: dict[str, list[StepRow]]) -> None:
     dev, test = ({row["website"] for row in rows[split]} for split in SPLITS)
     assert dev.isdisjoint(test)
 
 
-def test_the_shipped_tasks_are_those_of_the_task_files(rows: dict[str, list[Row]]) -> None:
+def test_the_shipped_tasks_are_those_of_the_task_files(rows: dict[str, list[StepRow]]) -> None:
     expected = [
         (task.annotation_id, task.action_uid(index), task.goal, gold(action.op), action.value)
         for split in SPLITS
@@ -124,9 +124,9 @@ def test_the_shipped_tasks_are_those_of_the_task_files(rows: dict[str, list[Row]
 
 
 def test_every_row_shows_the_whole_history_and_points_at_its_own_action(
-    steps: list[Row],
+    steps: list[StepRow],
 ) -> None:
-    by_task: dict[str, list[Row]] = {}
+    by_task: dict[str, list[StepRow]] = {}
     for row in steps:
         by_task.setdefault(row["annotation_id"], []).append(row)
         assert row["target_action_reprs"] == row["action_reprs"][int(row["target_action_index"])]
@@ -137,7 +137,7 @@ def test_every_row_shows_the_whole_history_and_points_at_its_own_action(
 
 
 def test_every_candidate_is_on_the_cleaned_page_once_and_in_the_raw_one(
-    steps: list[Row],
+    steps: list[StepRow],
 ) -> None:
     for row in steps:
         page = etree.fromstring(row["cleaned_html"])
@@ -150,7 +150,7 @@ def test_every_candidate_is_on_the_cleaned_page_once_and_in_the_raw_one(
             assert f'backend_node_id="{entry["backend_node_id"]}"' in row["raw_html"]
 
 
-def test_ids_count_the_nodes_of_a_page_in_document_order(steps: list[Row]) -> None:
+def test_ids_count_the_nodes_of_a_page_in_document_order(steps: list[StepRow]) -> None:
     for row in steps:
         page = etree.fromstring(row["cleaned_html"])
         ids = [int(node.get("backend_node_id") or 0) for node in page.iter()]
@@ -159,7 +159,7 @@ def test_ids_count_the_nodes_of_a_page_in_document_order(steps: list[Row]) -> No
 
 
 def test_positives_are_one_clickable_element_and_what_lies_in_it(
-    steps: list[Row],
+    steps: list[StepRow],
 ) -> None:
     for row in steps:
         entries = [json.loads(text) for text in row["pos_candidates"]]
@@ -174,7 +174,7 @@ def test_positives_are_one_clickable_element_and_what_lies_in_it(
         assert {entry["backend_node_id"] for entry in entries} <= below
 
 
-def test_screenshots_show_the_whole_page_at_its_own_scale(steps: list[Row]) -> None:
+def test_screenshots_show_the_whole_page_at_its_own_scale(steps: list[StepRow]) -> None:
     heights = []
     for row in steps:
         picture = row["screenshot"]
@@ -189,7 +189,7 @@ def test_screenshots_show_the_whole_page_at_its_own_scale(steps: list[Row]) -> N
     assert max(heights) > 2500
 
 
-def test_datasets_decodes_the_picture(rows: dict[str, list[Row]]) -> None:
+def test_datasets_decodes_the_picture(rows: dict[str, list[StepRow]]) -> None:
     datasets = pytest.importorskip("datasets")
     features = datasets.Features.from_arrow_schema(pq.read_schema(files()["dev"]))
     picture = features["screenshot"].decode_example(rows["dev"][0]["screenshot"])

@@ -14,11 +14,11 @@ import harness
 from adapters import AdapterInfo, PictureSource, Reply, Request
 from adapters.batches.contract import (
     Gone,
-    Line,
     Outcome,
     PackLimits,
     QueueFull,
     RemoteBatch,
+    RequestLine,
 )
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Conversation, Finish, Usage
@@ -100,8 +100,6 @@ def _result(line: dict[str, Any]) -> dict[str, Any]:
 class Nightly:
     """The adapter; it can be asked at once, too."""
 
-    preflights = True
-
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
         self.info = AdapterInfo(
@@ -131,12 +129,12 @@ class Nightly:
     async def close(self) -> None:
         return None
 
-    def deferring(self, folder: Path) -> Nightly:
+    def deferring(self) -> Nightly:
         return self
 
-    async def line(self, id: str, request: Request, pictures: PictureSource) -> Line:
+    async def line(self, id: str, request: Request, pictures: PictureSource) -> RequestLine:
         body = {"id": id, "body": spelled(request.conversation), "place": request.place}
-        return Line(json.dumps(body).encode(), {"temperature": 0.0})
+        return RequestLine(json.dumps(body).encode(), {"temperature": 0.0})
 
     def id_of(self, line: bytes) -> str:
         return str(json.loads(line)["id"])
@@ -210,9 +208,6 @@ class Nightly:
 
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
         self.provider.uploads.pop(uploaded, None)
-
-    def told(self, path: Path) -> str | None:
-        return None
 
 
 def _reply(text: str, tokens: int, finish: Finish = Finish.STOP) -> Reply:

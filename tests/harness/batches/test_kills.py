@@ -327,6 +327,14 @@ def test_cancelling_asks_the_provider_for_nothing_that_was_not_sent(server: Wire
     to_the_end(arguments(server))
 
 
+def test_cancelling_says_that_a_batch_is_not_found_yet(server: WireServer) -> None:
+    killed("after:creating", *arguments(server))
+    server.batches.switches.hide = 10
+    done = call("batches", "run", "--cancel")
+    assert done.code == 2
+    assert "is not found yet; give the same command again later" in done.err
+
+
 def test_cancelling_where_nobody_answers_is_one_line_and_may_be_repeated(
     server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,7 +345,6 @@ def test_cancelling_where_nobody_answers_is_one_line_and_may_be_repeated(
     assert (refused.code, len(refused.err.splitlines())) == (2, 1), refused.err
     assert "give the same command again later" in refused.err
     server.batches.switches.down = False
-    monkeypatch.setattr("harness.batches.passes.FIRST_LOOK_S", 0.001)
     assert call("batches", "run", "--cancel").code in (0, WAITING)
     to_the_end(arguments(server))
 

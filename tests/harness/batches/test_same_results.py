@@ -257,34 +257,6 @@ def test_a_refused_parameter_costs_no_batch_and_is_told_once(server: WireServer)
     assert len(in_batches) == len(calls("run"))
 
 
-def test_answers_of_vllm_run_batch_are_taken_when_they_are_there(server: WireServer) -> None:
-    from tests.adapters.batches.test_file import answers
-
-    line = [
-        *("--model", "file:Qwen/Qwen2.5-VL-7B-Instruct", *ONE_TASK, *TEXT_ONLY, "--workers", "1"),
-        *("--progress", "off", "--no-cache", "--yes", "--out", "run", "--tier", "batch"),
-    ]
-    for _ in range(6):
-        done = call(*line)
-        if done.code == 0:
-            break
-        assert done.code == WAITING, done.err
-        requests = sorted(Path("run/batches").glob("*.requests.jsonl"))
-        assert requests, "the file stays until it is answered"
-        name = requests[-1].name.partition(".")[0]
-        command = f"vllm run-batch -i run/batches/{name}.requests.jsonl"
-        assert command in done.err
-        written = requests[-1].with_name(f"{name}.answers.jsonl")
-        written.write_bytes(answers(requests[-1], 1))
-        torn = call(*line)
-        assert torn.code == WAITING
-        assert written.exists(), "a file that is being written is left alone"
-        written.write_bytes(answers(requests[-1]))
-    assert done.code == 0
-    assert list(Path("run/batches").iterdir()) == []
-    assert {line["reply"]["model"] for line in calls("run")}
-
-
 def test_dialogues_that_wait_hold_nothing(
     server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.batches import passes, remote
+from harness.batches import remote
 from harness.batches.log import BatchLog
 from harness.runs import open_run
 from harness.runs.batches import unrecorded_at
@@ -28,7 +28,6 @@ def quick(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI", "ANTHROPIC", "GOOGLE"):
         monkeypatch.setenv(f"{name}_API_KEY", "sk-0123456789")
     monkeypatch.setattr(remote, "FIRST_WAIT_S", 0.0)
-    monkeypatch.setattr(passes, "FIRST_LOOK_S", 0.0)
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def server() -> Iterator[WireServer]:
 
 def run(server: WireServer, provider: Provider, *more: str) -> Called:
     """One session of a run whose calls cost money."""
-    names = [name.partition(":")[2] for name in MODELS.values()]
+    names = {name.partition(":")[2] for name in MODELS.values()}
     Path("prices.toml").write_text("".join(f'["{n}"]\ninput=10\noutput=10\n' for n in names))
     model = ("--model", MODELS[provider], "--base-url", server.base_url(provider))
     rest = ("--workers", "1", "--progress", "off", "--no-cache", "--details", "--yes")

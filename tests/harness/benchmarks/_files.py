@@ -19,8 +19,6 @@ from typing import Any
 import pytest
 
 Record = dict[str, Any]
-LATER = ("target_action_index", "target_action_reprs")
-"""The columns that copies from before May 2024 lack."""
 
 
 def shared_data(name: str) -> Path:

@@ -77,7 +77,7 @@ def _damaged(**changes: Any) -> list[Any]:
         (_damaged(target="wave('A')"), "row 2: the target \"wave('A')\" is not a call"),
         ([rows()[0], "click"], "en/ood/test.json, row 2: it is not an object with 'source'"),
         ([], "en/ood/test.json should hold a list of rows"),
-        ({"rows": rows()}, "en/ood/test.json should hold a list of rows"),
+        ({"rows": rows()}, "en/ood/test.json is not a file of this set: Expected `array`"),
     ],
 )
 def test_a_damaged_row_is_one_line_that_names_it(
@@ -94,10 +94,10 @@ def test_a_damaged_row_is_one_line_that_names_it(
 def test_a_file_that_was_cut_is_one_line(tmp_path: Path, damage: Any) -> None:
     path = write(tmp_path) / "zh/ind/test.json"
     path.write_text(damage(path.read_text("utf-8")), "utf-8")
-    with pytest.raises(DataError, match=r"zh/ind/test.json is not valid JSON, as a file that was"):
+    with pytest.raises(DataError, match=r"zh/ind/test.json is not a file of this set: "):
         opened(tmp_path)
     path.write_bytes("天".encode("gb18030"))
-    with pytest.raises(DataError, match=r"zh/ind/test.json is not valid JSON"):
+    with pytest.raises(DataError, match=r"zh/ind/test.json is not a file of this set: "):
         opened(tmp_path)
 
 

@@ -173,23 +173,22 @@ def test_splits_are_told_by_folders_and_file_names(tmp_path: Path, sample: list[
     ),
     st.sampled_from([None, 1]),
     st.booleans(),
-    st.integers(1, 9),
+    st.sampled_from([b"", b" \n", b"\xef\xbb\xbf"]),
 )
 def test_files_are_split_at_their_objects(
     tmp_path_factory: pytest.TempPathFactory,
     objects: list[dict[str, object]],
     indent: int | None,
-    lines: bool,
-    chunk: int,
+    plain: bool,
+    before: bytes,
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "split.json"
-    whole = json.dumps(objects, indent=indent, ensure_ascii=chunk % 2 == 0)
-    text = "\n".join(json.dumps(one) for one in objects) if lines else whole
-    path.write_bytes(text.encode())
-    parts = list(split(path, chunk))
+    text = before + json.dumps(objects, indent=indent, ensure_ascii=plain).encode()
+    path.write_bytes(text)
+    parts = list(split(path))
     assert [json.loads(part) for _, part in parts] == objects
     for start, part in parts:
-        assert text.encode()[start : start + len(part)] == part
+        assert text[start : start + len(part)] == part
 
 
 @pytest.mark.parametrize(
@@ -199,10 +198,14 @@ def test_files_are_split_at_their_objects(
         ('[{"annotation_id": "a", "actions": []}', "truncated"),
         ('[{"a": "b', "truncated"),
         ("PAR1", "not a JSON file of tasks"),
-        ("[1, 2]", "not a JSON file of tasks"),
+        ("[1, 2]", "task 1 is not a Mind2Web task"),
+        ('{"annotation_id": "a", "actions": []}', "not a JSON file of tasks"),
         ('[{"annotation_id": "a"}]', "task 1 is not a Mind2Web task: .*actions"),
         ('[{"annotation_id": "a", "actions": 3}]', "task 1 is not a Mind2Web task"),
-        ('[{"annotation_id": "a", "actions": [], "x": ' + DEEP + "}]", "task 1 is .* recursion"),
+        (
+            '[{"annotation_id": "a", "actions": [], "x": ' + DEEP + "}]",
+            "not a JSON file of tasks: .* recursion",
+        ),
         ("[]", "no tasks in"),
         ("", "no tasks in"),
         ("version https://git-lfs.github.com/spec/v1", "git lfs pull"),

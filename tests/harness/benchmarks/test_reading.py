@@ -9,7 +9,7 @@ import pytest
 from harness.benchmarks import StepDataset, open_steps
 from harness.errors import DataError
 from harness.page import Box
-from tests.harness.benchmarks._files import LATER, picture, row, shared_data, task, write
+from tests.harness.benchmarks._files import picture, row, shared_data, task, write
 
 
 def opened(path: Path, *splits: str) -> StepDataset:
@@ -119,24 +119,6 @@ def test_rows_stored_twice_are_read_once_and_told(tmp_path: Path) -> None:
     assert dataset.notices == (
         "duplicate rows were skipped (1 in test_task-00001-of-00002.parquet)",
     )
-
-
-def test_files_without_step_numbers_get_them_from_the_actions(tmp_path: Path) -> None:
-    rows = [
-        row("a", 0, 4, op="TYPE", value="x"),
-        row("a", 2, 4, op="SELECT", value="y"),
-        row("a", 3, 4),
-        *task("b", 11),
-    ]
-    actions = [f"[box]  -> {end}" for end in ("TYPE: x", "HOVER", "SELECT: y", "CLICK")]
-    for record in rows[:3]:
-        record["action_reprs"] = actions
-    path = write(tmp_path / "test_task.parquet", rows, without=LATER)
-    dataset = opened(path)
-    assert [e.position for e in dataset.entries] == [0, 2, 3, *range(11)]
-    (notice,) = [n for n in dataset.notices if "target_action_index" in n]
-    assert "14 rows" in notice and "guess" not in notice
-    assert [r.detail.history for r in dataset.rows()][1] == tuple(actions[:2])
 
 
 def test_large_row_groups_are_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,8 +211,8 @@ def test_repacked_data_gives_the_same_run(place: Path) -> None:
     from harness.benchmarks import sample
 
     source = Path(sample.__file__).parents[1] / "sample" / "data" / "dev.parquet"
-    assert call("data", "repack", source, "small.parquet", "--rows-per-group", "5").code == 0
-    again = call("--model", "lexical", "--data", "small.parquet", "--limit", "1", "--out", "b")
+    assert call("data", "repack", source, "small").code == 0
+    again = call("--model", "lexical", "--data", "small", "--limit", "1", "--out", "b")
     assert again.code == 0, again.err
     direct = call("--model", "lexical", "--data", source, "--limit", "1", "--out", "a")
     assert direct.out == again.out.replace("report b", "report a")

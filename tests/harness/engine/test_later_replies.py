@@ -12,7 +12,7 @@ from adapters.contract import Request
 from adapters.conversation import Reply
 from harness.dialogue import Ask
 from harness.engine import Answered, AskLane, Engine, EnginePolicy, Job, Lane, Outcome, Pricing
-from harness.engine.lanes import Session
+from harness.engine.lanes import EngineState
 from harness.engine.stopping import Parked
 from harness.pictures import PictureStore
 from tests.harness.engine.support import Log, Model, echo, two_rounds
@@ -25,7 +25,7 @@ class Overnight(Lane):
     waiting: dict[str, Request] = field(default_factory=dict)
     replies: dict[str, Reply] = field(default_factory=dict)
 
-    def opened(self, role: str, session: Session) -> AskLane:
+    def opened(self, role: str, session: EngineState) -> AskLane:
         lane = self
 
         class Open(AskLane):

@@ -56,8 +56,8 @@ def test_a_model_is_asked_about_what_is_seen(tmp_path: Path) -> None:
 
 def test_the_line_of_a_baseline_is_the_one_on_the_page() -> None:
     line = ("--model", "lexical", "--benchmark", "sample", "--split", "dev")
-    assert f"vlm-eval environments play {' '.join(line)} --transition strict\n" in PAGE
-    assert call("environments", "play", *line, "--transition", "strict").out == OUTPUT["play"]
+    assert f"vlm-eval environments play {' '.join(line)}\n" in PAGE
+    assert call("environments", "play", *line).out.endswith(OUTPUT["play"])
 
 
 def test_the_page_names_all_that_is_seen_told_and_taken() -> None:

@@ -14,7 +14,6 @@ import harness
 from harness.gym.command import episodes_of
 from harness.policies import policy_named
 from harness.views import StepView
-from reports import prefix_table
 from tests.harness.commands.tool import call
 from tests.harness.gym.made_up import RIGHT, made, recorded
 
@@ -69,49 +68,11 @@ def test_the_command_prints_the_table_of_the_run(tmp_path: Path) -> None:
     assert last.endswith(f": {first['prefix']:.2f}")
 
 
-@pytest.mark.parametrize(("invalid", "on_invalid"), [("exclude", "skip"), ("fail", "score_zero")])
-def test_a_strict_game_goes_as_far_as_the_report_of_a_whole_run_says(
-    tmp_path: Path, invalid: str, on_invalid: str
-) -> None:
-    usual: dict[str, Any] = {
-        "benchmark": "sample",
-        "split": "test",
-        "distractors": 2,
-        "invalid": invalid,
-    }
-    run = harness.evaluate("lexical", out=str(tmp_path / "run"), progress="off", **usual)
-    strict = made(split="test", distractors=2, on_invalid=on_invalid, transition="strict")
-    games = list(episodes_of(strict, policy_named("lexical", StepView)))
-    whole = prefix_table(run.path).iloc[0]
-    counted = [[one for one in game if strict.counts(one)] for game in games]
-    assert sum(map(len, counted)) == whole["reached"]
-    right = sum(not strict.failed(one) for game in counted for one in game)
-    assert right / sum(map(bool, counted)) == pytest.approx(whole["prefix"])
-    assert 0 < whole["prefix"] < 3
-
-
-def test_a_strict_game_tells_how_far_it_got(tmp_path: Path) -> None:
+def test_the_command_tells_how_far_a_baseline_gets(tmp_path: Path) -> None:
     settings = recorded(tmp_path, [*RIGHT, ("6", "CLICK", "")])
-    options = (
-        "--benchmark",
-        "steps",
-        "--data",
-        settings["data"],
-        "--split",
-        "local",
-        "--benchmark-option",
-        "lost_rows=yes",
-    )
-    line = (
-        "environments",
-        "play",
-        *options,
-        "--transition",
-        "strict",
-        "--benchmark-option",
-        "candidates=all",
-        "--model",
-    )
+    data = ("--benchmark", "steps", "--data", settings["data"], "--split", "local")
+    options = ("--benchmark-option", "lost_rows=yes", "--benchmark-option", "candidates=all")
+    line = ("environments", "play", *data, *options, "--model")
     best = "1 of 1 episodes successful; mean number of steps before the first failure: 4.00\n"
     assert call(*line, "oracle").out.endswith(best)
     # The first step is typed into.

@@ -37,7 +37,8 @@ def test_importing_registers_it_and_loads_nothing_heavy() -> None:
     "settings",
     [
         {},
-        {"transition": "strict", "on_invalid": "score_zero", "render_mode": "rgb_array"},
+        {"invalid": "fail", "render_mode": "rgb_array"},
+        {"benchmark": "mt-sample"},
         {"benchmark_option": {"candidates": "all"}, "reveal_gold": True},
         {"benchmark_option": {"candidates": "ranker", "top_k": 5}, "ranker": "lexical"},
     ],
@@ -111,7 +112,7 @@ def test_right_actions_are_rewarded_one_by_one(tmp_path: Path) -> None:
         env.step(actions()[0])
 
 
-def test_the_teacher_goes_on_after_an_error_and_strict_does_not(tmp_path: Path) -> None:
+def test_an_episode_goes_on_after_an_error(tmp_path: Path) -> None:
     wrong = ["click('7')", *actions()[1:]]
     env = made(**recorded(tmp_path))
     env.reset()
@@ -119,14 +120,6 @@ def test_the_teacher_goes_on_after_an_error_and_strict_does_not(tmp_path: Path) 
     assert [step[1] for step in steps] == [0.0, 1.0, 1.0]
     assert [step[2] for step in steps] == [False, False, True]
     assert steps[-1][4]["task_success"] is False
-    strict = made(**recorded(tmp_path), transition="strict")
-    strict.reset()
-    seen, reward, terminated, _, info = strict.step(wrong[0])
-    assert (reward, terminated, info["task_success"]) == (0.0, True, False)
-    assert seen["step_index"] == 0
-    strict.reset()
-    rewards = [strict.step(action)[1] for action in actions()]
-    assert rewards == [0.0, 0.0, 1.0]
 
 
 def test_nothing_tells_which_element_is_right(tmp_path: Path) -> None:
@@ -199,21 +192,17 @@ def test_steps_without_a_right_answer_are_left_out_or_count_as_failed(tmp_path: 
     settings = recorded(tmp_path, step_1={"positives": []})
     env = made(**settings)
     env.reset()
-    seen, reward, terminated, _, info = env.step(actions()[0])
+    seen, *_, info = env.step(actions()[0])
     assert (seen["step_index"], info["skipped_steps"]) == (2, 1)
     assert seen["previous_actions"] == ("step 0", "step 1")
     _, _, terminated, _, info = env.step(actions()[2])
     assert terminated
     assert info["task_success"] is True
-    zero = made(**settings, on_invalid="score_zero")
+    zero = made(**settings, invalid="fail")
     zero.reset()
     zero.step(actions()[0])
     *_, info = zero.step(actions()[2])
     assert info["task_success"] is False
-    strict = made(**settings, on_invalid="score_zero", transition="strict")
-    strict.reset()
-    _, reward, terminated, _, info = strict.step(actions()[0])
-    assert (reward, terminated, info["task_success"]) == (0.0, True, False)
 
 
 def test_an_episode_of_which_nothing_can_be_asked_ends_with_the_first_action(
@@ -284,15 +273,15 @@ def test_only_one_task_is_decoded_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"transition": "loose"}, "transition='loose'"),
-        ({"on_invalid": "fail"}, "on_invalid='fail'"),
+        ({"render_mode": "human"}, "render_mode='human'"),
+        ({"invalid": "skip"}, "invalid"),
         ({"episode": "website"}, "unknown setting 'episode'"),
         ({"benchmrk": "sample"}, "unknown setting 'benchmrk'"),
         ({"protocol": "coordinates"}, "protocol has no effect on an environment"),
         ({"model": "gpt-5.4"}, "model has no effect on an environment"),
         ({"benchmark_option": "candidates=ranker"}, "name one with --ranker"),
         ({"benchmark_option": "candidates=all", "distractors": 5}, "--distractors has no effect"),
-        ({"benchmark": "autowebbench"}, "is of kind"),
+        ({"benchmark": "autowebbench"}, "autowebbench has no recorded steps"),
         ({"split": "train"}, "train"),
         ({"only": "website=nowhere"}, "no website 'nowhere'"),
         ({"website": "united"}, "give --only website=VALUE"),
@@ -343,3 +332,19 @@ def test_several_are_stepped_side_by_side(mode: str) -> None:
             ended |= terminated
     finally:
         envs.close()
+
+
+def test_a_conversation_is_an_episode_and_shows_what_was_said_so_far() -> None:
+    env = made(benchmark="mt-sample", limit=1, reveal_gold=True)
+    (conversation,) = env.episodes
+    rows = list(open_steps("mt-sample", splits=["dev"]).rows())
+    rows = [row for row in rows if row.parents["conversation"] == conversation]
+    said: dict[str, str] = {}
+    seen, info = env.reset()
+    for row in rows:
+        said[row.parents["task"]] = row.goal
+        assert [one["message"] for one in seen["chat_messages"]] == list(said.values())
+        assert (seen["goal"], info["action_uid"]) == (row.goal, row.detail.action_uid)
+        seen, reward, terminated, _, info = env.step(info["oracle"]["action"])
+        assert reward == 1.0
+    assert terminated and len(said) > 1 and info["task_success"] is True

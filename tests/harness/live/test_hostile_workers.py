@@ -10,7 +10,7 @@ import pytest
 
 from adapters.contract import Fault
 from harness.live.contract import Seen
-from harness.live.pool import Limits, Worlds
+from harness.live.pool import TimeLimits, Worlds
 from tests.harness.live.browsed import ENTRY, needs_browser
 from tests.harness.live.listening import Listening, sending
 
@@ -57,7 +57,7 @@ def test_the_run_goes_on(tmp_path: Path) -> None:
         (tmp_path / f"{number}.html").write_text(PAGE.format(script))
 
     async def play() -> list[str]:
-        limits = Limits(step_s=4)
+        limits = TimeLimits(step_s=4)
         worlds = Worlds(ENTRY, {"folder": str(tmp_path)}, count=1, limits=limits)
         titles = []
         for number in range(len(NEVER)):
@@ -74,7 +74,7 @@ def test_only_a_host_that_the_world_names_is_reached(tmp_path: Path) -> None:
         ways = sending(*named.ports)["socket"], sending(*other.ports)["localhost"]
         (tmp_path / "index.html").write_text(PAGE.format("; ".join(ways)))
         options = {"folder": str(tmp_path), "hosts": ["127.0.0.1"]}
-        worlds = Worlds(ENTRY, options, count=1, limits=Limits())
+        worlds = Worlds(ENTRY, options, count=1, limits=TimeLimits())
         came = False
         for _ in range(3):
             # A busy machine may fail an episode; what the page sends is what is asked here.

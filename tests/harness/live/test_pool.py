@@ -14,7 +14,7 @@ from adapters.contract import Fatal, Fault
 from harness.dialogue import Observation
 from harness.errors import UserError
 from harness.live.contract import Seen, World
-from harness.live.pool import Limits, Worlds
+from harness.live.pool import TimeLimits, Worlds
 from parsers.actions import Action
 
 ENTRY = f"{__name__}:Counter"
@@ -50,8 +50,8 @@ class Counter(World):
         return Seen(title=str(self.count), goal=str(os.getpid())).observation(b"picture")
 
 
-def worlds(count: int = 1, limits: Limits | None = None, **options: Any) -> Worlds:
-    return Worlds(ENTRY, options, count=count, limits=limits or Limits())
+def worlds(count: int = 1, limits: TimeLimits | None = None, **options: Any) -> Worlds:
+    return Worlds(ENTRY, options, count=count, limits=limits or TimeLimits())
 
 
 def test_episodes_follow_each_other_in_one_worker() -> None:
@@ -97,7 +97,7 @@ def test_whoever_finds_no_worker_free_waits() -> None:
 )
 def test_a_failed_worker_is_replaced(name: str, kind: str, words: str) -> None:
     async def play() -> None:
-        ours = worlds(limits=Limits(step_s=0.5))
+        ours = worlds(limits=TimeLimits(step_s=0.5))
         environment = await ours.open({"from": 1})
         await environment.act(None)
         (before,) = ours.pids
@@ -116,7 +116,7 @@ def test_a_failed_worker_is_replaced(name: str, kind: str, words: str) -> None:
 
 def test_an_episode_has_a_limit_of_its_own() -> None:
     async def play() -> None:
-        ours = worlds(limits=Limits(step_s=60, episode_s=0.5))
+        ours = worlds(limits=TimeLimits(step_s=60, episode_s=0.5))
         environment = await ours.open({"from": 1})
         await environment.act(None)
         with pytest.raises(Fault, match=r"within 0\.[0-9]+ s"):

@@ -16,7 +16,7 @@ import harness
 from adapters.contract import EncodedPicture, Fatal, PictureSource, PixelPicture
 from adapters.conversation import Picture
 from harness.errors import UserError
-from harness.ocr.eyes import Eyes, Line
+from harness.ocr.eyes import Eyes, TextLine
 from harness.ocr.matching import answer, best, nearest_letter, option
 from harness.ocr.policies import ReadsQuestions, ReadsScreens, ReadsSteps, ReadsTargets
 from harness.policies import chance_for, policies_for, policy_named
@@ -35,11 +35,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 CHANCE = chance_for(1, 0, "unit", "policy")
 
 
-def line(text: str, left: float = 0, top: float = 0, width: float = 100, tall: float = 20) -> Line:
-    return Line(text, left, top, left + width, top + tall)
+def line(
+    text: str, left: float = 0, top: float = 0, width: float = 100, tall: float = 20
+) -> TextLine:
+    return TextLine(text, left, top, left + width, top + tall)
 
 
-def column(*texts: str) -> tuple[Line, ...]:
+def column(*texts: str) -> tuple[TextLine, ...]:
     """Lines below each other."""
     return tuple(line(text, top=40 * number) for number, text in enumerate(texts))
 
@@ -124,7 +126,7 @@ def test_a_goal_is_followed_past_what_was_typed() -> None:
 
 
 def test_questions_by_letter_by_option_and_in_words() -> None:
-    def said(asked: Asked, lines: Sequence[Line]) -> str | None:
+    def said(asked: Asked, lines: Sequence[TextLine]) -> str | None:
         return text_of(ReadsQuestions().predict(QuestionView("x", asked), CHANCE, None, lines))
 
     lines = column("Opening hours", "9 to 5")
@@ -139,7 +141,7 @@ def test_questions_by_letter_by_option_and_in_words() -> None:
 
 
 def test_questions_about_boxes_and_tables() -> None:
-    def said(asked: Asked, lines: Sequence[Line]) -> str | None:
+    def said(asked: Asked, lines: Sequence[TextLine]) -> str | None:
         item = QuestionView("x", asked, (Picture("d", "stored", 1000, 500),))
         return text_of(ReadsQuestions().predict(item, CHANCE, None, lines))
 
@@ -165,7 +167,7 @@ def test_questions_about_boxes_and_tables() -> None:
 class Given(Eyes):
     """Reads the same lines on every picture, and remembers which pictures it was shown."""
 
-    def __init__(self, *lines: Line) -> None:
+    def __init__(self, *lines: TextLine) -> None:
         super().__init__()
         self.lines = lines
         self.bytes: list[int] = []
@@ -173,7 +175,7 @@ class Given(Eyes):
     def check(self) -> None:
         """Nothing is needed."""
 
-    async def _reading(self, picture: Picture, source: PictureSource) -> tuple[Line, ...]:
+    async def _reading(self, picture: Picture, source: PictureSource) -> tuple[TextLine, ...]:
         self.bytes.append(len((await source.encoded(picture)).data))
         return self.lines
 

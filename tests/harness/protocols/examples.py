@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from adapters.conversation import Picture, Reply
 from harness.dialogue import Ask, Dialogue
 from harness.page import Box
-from harness.protocols.contract import StepProtocol
+from harness.protocols.contract import StepProtocol, lettering
 from harness.records import Choice, Step, StoredQuestion
 from parsers.records import Prediction, StepInfo
 
@@ -51,7 +51,7 @@ def step(
 
 def choices(protocol: StepProtocol | None, *texts: str) -> tuple[Choice, ...]:
     """Choices with these texts, in the order of the page, lettered as the protocol says."""
-    letters = protocol.letters(len(texts)).choices if protocol else "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    letters = lettering(protocol, len(texts)).choices if protocol else "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     return tuple(
         Choice(letters[i], f"n{i}", text[1:].split(" ")[0], text, Box(10, 40.0 * i, 100, 30))
         for i, text in enumerate(texts)

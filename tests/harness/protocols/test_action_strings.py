@@ -15,7 +15,7 @@ from harness.protocols import ask, open_protocol, written_as
 from harness.protocols.action_strings import ActionStrings
 from harness.protocols.asking import check_actions
 from harness.protocols.autowebglm import AutoWebGLM
-from harness.records import Choice, Step, Window
+from harness.records import BrowserState, Choice, Step
 from harness.views import StepView
 from parsers.actions import Action, ActionKind, Argument, Value
 from parsers.browsergym import HIGH_LEVEL, answer_in, read, spell
@@ -26,7 +26,7 @@ from tests.harness.protocols.examples import HISTORY, talk
 from tests.harness.protocols.scenes import question
 
 PROTOCOL = ActionStrings()
-WINDOW = Window("http://shop.invalid/?q=1", "Shop")
+WINDOW = BrowserState("http://shop.invalid/?q=1", "Shop")
 TABS = replace(WINDOW, tabs=(("Shop", "http://shop.invalid/"), ("Cart\n- Tab 9", "x")), tab=1)
 HALF = plan(PicturePolicy.parse("full:pixels=1600000"), Screenshot("d" * 64, 1280, 5000))
 """A page at half its size."""

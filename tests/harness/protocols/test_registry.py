@@ -18,6 +18,7 @@ from harness.protocols import (
     PROTOCOLS,
     StepProtocol,
     completed_options,
+    lettering,
     open_protocol,
 )
 from harness.protocols.registry import options_of
@@ -159,7 +160,7 @@ def test_every_protocol_opens_by_itself_and_says_what_it_is() -> None:
         assert protocol.paper
         if isinstance(protocol, StepProtocol):
             assert protocol.candidate_description(protocol.needs.sources[0], 50)
-            assert len(protocol.letters(4).choices) == 4
+            assert len(lettering(protocol, 4).choices) == 4
 
 
 QWEN = AdapterInfo(
@@ -250,5 +251,5 @@ def test_everything_else_has_a_default() -> None:
         "file": "some/where",
     }
     assert protocol.calls(50) == (0, 0)
-    assert protocol.letters(2).choices == ("", "")
+    assert lettering(protocol, 2).choices == ("", "")
     assert protocol.candidate_description("ranker", 50) == "ranker top-50, smallest"

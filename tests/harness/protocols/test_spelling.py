@@ -7,7 +7,7 @@ from typing import get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.protocols import NoneRule
+from harness.protocols import NoneRule, lettering
 from harness.protocols.seeact import TwoRounds
 from harness.views import StepView
 from parsers import OPERATIONS, Operation, Prediction, Status
@@ -47,7 +47,7 @@ def test_spelled_predictions_are_read_back(
     if picked is None:
         wanted = Prediction.of(
             Status.NONE,
-            letter=protocol.letters(len(listed)).none,
+            letter=lettering(protocol, len(listed)).none,
             operation=operation,
             value=given_value,
         )

@@ -6,7 +6,7 @@ import pytest
 
 from adapters.conversation import Finish, Picture, Reply, Text
 from harness.dialogue import Ask
-from harness.protocols import PROTOCOLS
+from harness.protocols import PROTOCOLS, lettering
 from harness.protocols.seeact import SCHEMA, TwoRounds
 from harness.protocols.texts import MEMORY, open_texts
 from harness.records import Choice
@@ -132,9 +132,9 @@ def test_the_none_option_stands_where_the_rule_says(
 
 
 def test_letters_go_on_after_z() -> None:
-    lettering = TwoRounds().letters(27)
-    assert lettering.choices[-2:] == ("Z", "AA")
-    assert lettering.none == "AB"
+    letters = lettering(TwoRounds(), 27)
+    assert letters.choices[-2:] == ("Z", "AA")
+    assert letters.none == "AB"
     many = choices(TwoRounds(), *(f"<a> {i} </a>" for i in range(27)))
     message = TwoRounds().question(step(), many)[0]
     assert "from A to AB." in message.text
@@ -203,13 +203,11 @@ def test_a_model_that_repeats_the_prompt_has_not_answered(
 ) -> None:
     protocol = TwoRounds(none=none)  # type: ignore[arg-type]
     about = step(pictures=pictures)
-    lettering = protocol.letters(len(TEXTS))
+    letters = lettering(protocol, len(TEXTS))
     listed = choices(protocol, *TEXTS)
     prompts = [*protocol.opening(about), *protocol.question(about, listed)]
     for message in prompts:
-        answer = read_answer(
-            message.text, TEXTS, letters=lettering.choices, none_letter=lettering.none
-        )
+        answer = read_answer(message.text, TEXTS, letters=letters.choices, none_letter=letters.none)
         assert answer.option is None
         assert answer.status is not Status.NONE
 

@@ -6,6 +6,7 @@ import pytest
 
 from adapters.conversation import Reply
 from harness.benchmarks import benchmark
+from harness.benchmarks.contract import calls_about
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.options import StepOptions
 from harness.dialogue import Act, Ask, Call, Dialogue, Embed, Result, hold_turns
@@ -86,8 +87,8 @@ def shown_with(samples: int | None) -> Shows:
 
 
 def test_every_sample_is_asked_side_by_side() -> None:
-    once, three = (SAMPLE.calls(20, shown_with(samples)) for samples in (None, 3))
-    assert (once, three) == ({"": (2, 2)}, {"": (6, 6)})
+    once, three = (calls_about(SAMPLE, 20, shown_with(samples)) for samples in (None, 3))
+    assert (once, three) == ((2, 2), (6, 6))
     turns: list[list[str]] = []
 
     def answer(calls: tuple[Call, ...]) -> list[Result]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.errors import DataError
-from harness.ranker_models.pickles import Refused, convert
+from harness.ranker_models.pickles import UnsafePickle, convert
 from harness.rankers.files import RankTable
 
 SCORES = {"t_u": {"1": 0.5, "2": -3.0, "3": 9.0}, "t_v": {"7": 1.0}}
@@ -84,7 +84,7 @@ def test_code_is_refused_by_its_name_and_not_run(
     filled = tuple(a.format(trace=str(trace)) if isinstance(a, str) else a for a in arguments)
     for hostile in (Call(function, *filled), {"scores": {"t_u": {"1": Call(function, *filled)}}}):
         path = dumped(tmp_path / "s.pkl", hostile, protocol)
-        with pytest.raises(Refused, match=name):
+        with pytest.raises(UnsafePickle, match=name):
             convert(path, tmp_path / "r.parquet")
     assert not trace.exists() and not (tmp_path / "r.parquet").exists()
 
@@ -102,14 +102,14 @@ def test_every_opcode_that_names_something_is_stopped(tmp_path: Path, opcodes: b
     pickletools.dis(opcodes, out=open(os.devnull, "w"))  # noqa: PTH123, SIM115
     path = tmp_path / "s.pkl"
     path.write_bytes(opcodes)
-    with pytest.raises(Refused, match=r"names os\.system"):
+    with pytest.raises(UnsafePickle, match=r"names os\.system"):
         convert(path, tmp_path / "r.parquet")
 
 
 def test_what_numpy_would_have_written_is_refused_by_name(tmp_path: Path) -> None:
     numpy = pytest.importorskip("numpy", reason="numpy is not installed")
     path = dumped(tmp_path / "s.pkl", {"scores": {"t_u": {"1": numpy.float32(1)}}})
-    with pytest.raises(Refused, match=r"numpy[\w.]*\.scalar"):
+    with pytest.raises(UnsafePickle, match=r"numpy[\w.]*\.scalar"):
         convert(path, tmp_path / "r.parquet")
 
 
@@ -180,7 +180,7 @@ def test_a_few_bytes_cannot_fill_the_memory(tmp_path: Path, opcodes: bytes) -> N
 def test_a_long_name_is_cut(tmp_path: Path) -> None:
     path = tmp_path / "s.pkl"
     path.write_bytes(b"c" + b"a" * 100_000 + b"\nb\n.")
-    with pytest.raises(Refused, match=r"names a{80}\.\.\.;") as raised:
+    with pytest.raises(UnsafePickle, match=r"names a{80}\.\.\.;") as raised:
         convert(path, tmp_path / "r.parquet")
     assert len(str(raised.value)) < 500
 

@@ -18,7 +18,7 @@ import pytest
 
 from harness.commands.main import cli
 from harness.live.chromium import chromium
-from harness.recording.columns import Row, read
+from harness.recording.columns import StepRow, read
 
 needs_browser = pytest.mark.skipif(
     find_spec("playwright") is None or chromium() is None,
@@ -70,7 +70,7 @@ class Recording:
     folder: Path
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[StepRow]:
         (path,) = self.folder.glob("*.parquet")
         return read(path)
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.recording.masking import MASK, Secrets, masked_page
-from harness.recording.pages import Described, Drawn, html_of
+from harness.recording.pages import PageDescription, Painted, html_of
 
 
 def secrets(*texts: str) -> Secrets:
@@ -112,8 +112,8 @@ def test_a_hidden_element_keeps_its_kind_and_nothing_of_what_is_in_it() -> None:
         ("text", "more"),
         ("markup", "</body>"),
     ]
-    drawn = (Drawn("", (0, 20, 100, 10), True, True), Drawn("more", (0, 40, 50, 10)))
-    page = Described(nodes, tuple(pieces), hidden=frozenset({"2"}), drawn=drawn)
+    drawn = (Painted("", (0, 20, 100, 10), True, True), Painted("more", (0, 40, 50, 10)))
+    page = PageDescription(nodes, tuple(pieces), hidden=frozenset({"2"}), drawn=drawn)
     hidden = masked_page(page, Secrets())
     assert html_of(hidden.page.pieces).endswith(
         f'<body><p title="{MASK}" id="card">{MASK}</p>more</body>'
@@ -127,13 +127,13 @@ def test_a_hidden_element_keeps_its_kind_and_nothing_of_what_is_in_it() -> None:
 
 def test_lines_that_read_as_a_secret_in_any_order_are_painted_over() -> None:
     drawn = [
-        Drawn("ter2", (60, 0, 30, 10)),
-        Drawn("not this", (0, 20, 90, 10)),
-        Drawn("hun", (30, 1, 30, 10)),
-        Drawn("2retnuh", (0, 40, 90, 10)),
-        Drawn("hunt", (0, 60, 90, 10), whole=True),
-        Drawn("er2", (90, 60, 90, 10), whole=True),
-        Drawn("hun\u00adt", (0, 80, 90, 10)),
-        Drawn("er2", (0, 100, 90, 10)),
+        Painted("ter2", (60, 0, 30, 10)),
+        Painted("not this", (0, 20, 90, 10)),
+        Painted("hun", (30, 1, 30, 10)),
+        Painted("2retnuh", (0, 40, 90, 10)),
+        Painted("hunt", (0, 60, 90, 10), whole=True),
+        Painted("er2", (90, 60, 90, 10), whole=True),
+        Painted("hun\u00adt", (0, 80, 90, 10)),
+        Painted("er2", (0, 100, 90, 10)),
     ]
     assert secrets("hunter2").drawn_over(drawn) == {0, 2, 3, 6, 7}

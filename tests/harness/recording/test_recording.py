@@ -13,7 +13,7 @@ from PIL import Image
 
 from benchmarks.sample.serving import server
 from harness import open_run
-from harness.recording.columns import Row, read
+from harness.recording.columns import StepRow, read
 from harness.sample import files
 from tests.harness.recording.recording import Recording, needs_browser, recorded, run, site
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, needs_browser]
 TASKS = Path(__file__).parents[3] / "benchmarks/sample/tasks"
 
 
-def shipped(goal: str) -> list[Row]:
+def shipped(goal: str) -> list[StepRow]:
     rows = (row for path in files().values() for row in read(path, without=("screenshot",)))
     return [row for row in rows if row["confirmed_task"] == goal]
 

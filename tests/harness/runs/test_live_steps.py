@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adapters.conversation import Reply
 from harness.runs import ActRecord, CallRecord
-from harness.runs.live_steps import Done, Sight, steps_taken
+from harness.runs.live_steps import PerformedAction, Sight, steps_taken
 from parsers.actions import Action
 
 JSON = st.recursive(
@@ -48,10 +48,12 @@ def test_a_turn_is_a_look_what_was_asked_about_it_and_one_action() -> None:
     first, second, third, last = steps_taken(calls)
     assert first.seen == Sight(goal="Go.", viewport=(320, 420), screenshot="ab")
     assert first.said == "I see a button.\n\nA"
-    assert first.done == Done(Action("CLICK", "7"), "[button] Go -> CLICK", (1, 2, 30, 40))
+    assert first.done == PerformedAction(
+        Action("CLICK", "7"), "[button] Go -> CLICK", (1, 2, 30, 40)
+    )
     assert first.after is not None and first.after.outcome == "failed: it was covered, reward 0.5"
     assert second.done is None and second.said == "hm" and second.seen == third.seen
-    assert third.said == "B" and third.done == Done(Action("STOP"), "STOP()")
+    assert third.said == "B" and third.done == PerformedAction(Action("STOP"), "STOP()")
     assert last.asks == () and last.act is None
     assert last.seen.outcome == "reward 1, ended: done"
 
@@ -66,7 +68,7 @@ def test_an_episode_may_end_with_questions_and_units_that_do_not_act_have_no_tur
 
 @given(JSON | st.dictionaries(NAMES, JSON))
 def test_any_observation_and_any_action_can_be_read(value: Any) -> None:
-    seen, done = Sight.of(value, {}), Done.of(value)
+    seen, done = Sight.of(value, {}), PerformedAction.of(value)
     assert isinstance(seen.told, str)
     assert done is None or isinstance(done.told + done.short, str)
     assert steps_taken([act("begin", value), ask("1/only"), act("act-1", value)])
@@ -76,5 +78,5 @@ def test_any_observation_and_any_action_can_be_read(value: Any) -> None:
     "box", [[1, 2, 3], [1, 2, 3, "4"], [1, 2, 3, True], [0, 0, 0, 1e999], "ab"]
 )
 def test_a_box_that_is_none_is_left_out(box: Any) -> None:
-    done = Done.of({**CLICK, "box": box})
+    done = PerformedAction.of({**CLICK, "box": box})
     assert done is not None and done.box is None

@@ -115,9 +115,9 @@ def test_a_detail_of_another_shape_is_no_unit_of_its_kind() -> None:
 def test_benchmarks_that_ship_name_the_type_that_their_kind_is_read_with() -> None:
     found = [one for one in map(declared, BENCHMARKS.names()) if one is not None]
     ours = [one for one in found if type(one).__module__.startswith("harness.")]
-    assert {one.kind for one in ours} == set(DETAILS)
+    assert {one.declared.kind for one in ours} == set(DETAILS)
     for one in ours:
-        assert is_dataclass(one.Detail) and one.Detail is load(DETAILS[one.kind]), one.name
+        assert is_dataclass(one.Detail) and one.Detail is load(DETAILS[one.declared.kind]), one.name
 
 
 def test_details_have_the_type_that_the_benchmark_names_else_that_of_the_kind() -> None:

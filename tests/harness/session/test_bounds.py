@@ -21,7 +21,7 @@ from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of
 from harness.session.summary import results_of
 from harness.settings import Settings
-from parsers import MIND2WEB, score
+from parsers import score
 from parsers.records import Prediction, Status
 from tests.harness.commands.tool import DEV, ONE_TASK, benchmark_options, call, summary, table
 from tests.numbers import row
@@ -76,7 +76,7 @@ def test_chance_is_the_mean_over_all_choices_that_could_be_clicked(joint: bool) 
     source = benchmark_of(settings)
     assert isinstance(source, StepBenchmark)
     rules = source.rules
-    found = results_of(records, settings, MIND2WEB)["", ""]
+    found = results_of(records, settings, source)["", ""]
     asked = [record for record in records if record.invalid is None]
     clicks = {
         record.unit_id: [
@@ -114,7 +114,8 @@ def test_chance_ceiling_and_headline_are_of_the_same_rows() -> None:
     kept = [record for record in mixed if id(record) not in set(map(id, changed.values()))]
 
     def found(rows: Sequence[StepUnit], **rules: Any) -> Any:
-        whole = results_of(rows, replace(settings, **rules), MIND2WEB)["", ""]
+        judged = replace(settings, **rules)
+        whole = results_of(rows, judged, benchmark_of(judged))["", ""]
         headlines = {name: whole.row(name) for name in ("element", "operation_f1", "success")}
         chance = {name: one and one.chance for name, one in headlines.items()}
         ceiling = {name: one and one.ceiling for name, one in headlines.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from harness.benchmarks.scoring import on_record
 from harness.runs import StepUnit
 from harness.session.report import result_grid
 from harness.session.summary import plain, results_of
@@ -17,7 +18,8 @@ from tests.reports.runs import step, worked
 
 def result(steps: Sequence[StepUnit], **more: object) -> Grid:
     settings = read_settings({"model": "m", **more})
-    return result_grid(steps, settings, MIND2WEB, results_of(steps, settings, MIND2WEB), {})
+    source = on_record(settings, MIND2WEB)
+    return result_grid(steps, settings, source, results_of(steps, settings, source), {})
 
 
 def below(steps: Sequence[StepUnit], **settings: object) -> list[str]:

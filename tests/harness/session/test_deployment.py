@@ -165,7 +165,6 @@ def test_a_batch_that_comes_back_without_an_answer_stops_the_run(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.batches.remote.FIRST_WAIT_S", 0.0)
-    monkeypatch.setattr("harness.batches.passes.FIRST_LOOK_S", 0.0)
     monkeypatch.setenv("OPENAI_API_KEY", "no-real-key-0123456789")
     answer = WITHOUT[kind][0]
 

@@ -137,7 +137,8 @@ def test_a_measure_without_a_score_is_refused(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("places")
 def test_a_measure_that_came_later_is_not_scored_in_a_run_from_before() -> None:
     before = replace(DECLARED, measures=(DECLARED["hit"],))
-    scores = scorer(settings(), before)(Prediction(Status.ANSWERED, letter="A"), "A")
+    score = scorer_of(Places(), settings(), before)
+    scores = score(Prediction(Status.ANSWERED, letter="A"), "A")
     assert scores == {"hit": 1.0}
 
 
@@ -154,8 +155,8 @@ def test_recorded_steps_are_scored_without_their_benchmarks_package() -> None:
 
 @pytest.mark.usefixtures("places")
 def test_the_table_has_the_declared_columns_words_and_averages() -> None:
-    found = results_of(rows(), settings(), DECLARED)
-    grid = result_grid(rows(), settings(), DECLARED, found, {})
+    found = results_of(rows(), settings(), Places())
+    grid = result_grid(rows(), settings(), Places(), found, {})
     printed = " ".join(render(grid, width=120, note="").split())
     assert [column.head for column in grid.columns] == ["", "Hit", "Near", "All", "px"]
     labels = {str(row.cells[0]): row for section in grid.sections for row in section.rows}
@@ -179,8 +180,8 @@ def test_the_summary_is_told_in_the_declared_words() -> None:
     manifest = Manifest(
         schema=7, name="r", created="", config={}, declaration=DECLARED, reading=READING
     )
-    found = results_of(rows(), settings(), DECLARED)
-    summary = summarise(rows(), settings(), manifest, found)
+    found = results_of(rows(), settings(), Places())
+    summary = summarise(rows(), settings(), Places(), manifest, found)
     assert numbers.counts(summary)["behind"]["valid"] == {"n_pictures": 2, "n_items": 4}
     assert numbers.number(summary, "hit", "cells") == pytest.approx(2 / 3)
     nearness = numbers.row(summary, "nearness", "micro")

@@ -83,7 +83,6 @@ def test_a_prompt_refused_in_a_batch_settles_its_step_alone(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.batches.remote.FIRST_WAIT_S", 0.0)
-    monkeypatch.setattr("harness.batches.passes.FIRST_LOOK_S", 0.0)
     with WireServer(refuse_first_step) as server:
         for key in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"):
             monkeypatch.setenv(key, "no-real-key-0123456789")

@@ -13,7 +13,7 @@ import pytest
 
 import harness
 from adapters.contract import AdapterInfo, Request
-from adapters.scripted import Scripted
+from adapters.scripted import ScriptedModel
 from adapters.thinking import ALWAYS
 from harness.planning.plan import plan_run
 from harness.runs import open_run
@@ -103,7 +103,7 @@ def test_a_model_of_ones_own_declares_that_it_thinks() -> None:
 
     info = AdapterInfo(name="mine", model="mine", provider="mine")
     for thinking, limit in ((info.thinking, 1024), (ALWAYS, 8192)):
-        model = Scripted(answer, replace(info, thinking=thinking))
+        model = ScriptedModel(answer, replace(info, thinking=thinking))
         run = harness.evaluate(
             model, benchmark="sample", split="dev", limit=1, out=f"{limit}", progress="off"
         )

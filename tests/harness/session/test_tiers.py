@@ -353,15 +353,6 @@ def test_what_a_provider_lets_wait_is_weighed_against_a_wave(queue: str, parts: 
     assert "batches:  2 waves, up to 24 h each, as far as the first step shows" in rehearsed.err
 
 
-def test_files_that_one_has_answered_oneself_cost_nothing_and_take_no_day() -> None:
-    line = ("--model", "file:Qwen/Qwen3-VL-8B-Instruct", *ONE_TASK, "--tier", "batch", "--dry-run")
-    rehearsed = call(*line, "--workers", "1")
-    assert list(table_of(rehearsed.out)) == ["batch"]
-    assert "batch:     2 waves; at most 7 requests" in rehearsed.out
-    assert "batches:  2 waves, as far as the first step shows" in rehearsed.err
-    assert "provider will say" not in rehearsed.err
-
-
 def test_what_a_call_may_cost_is_that_of_the_dearest_tier_asked_for() -> None:
     def most(*tier: str) -> float:
         told = call("--model", "gpt-5.4", *ONE_TASK, *TEXT_ONLY, "--dry-run", *tier).err

@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,7 @@ import pytest
 from harness.serve.server import SHARED
 from tests.harness.commands.tool import call, replying
 from tests.harness.sweep.test_sweeps import COMMON, states
-from tests.servers import Ask
-from tests.servers.wire import body_of
+from tests.servers import WireServer
 
 OWN = f"{shlex.quote(sys.executable)} -m tests.servers.own {{model}} {{port}}"
 
@@ -55,47 +53,27 @@ def test_runs_of_one_model_share_a_server_and_one_that_does_not_start_is_told_on
     assert Path("o/server-fake-vl.log").read_text().count("serving fake-vl") == 1
 
 
-def answer(folder: Path) -> None:
-    """Do what `vllm run-batch` would with the requests of the runs in a folder."""
-    for requests in folder.glob("*/batches/0*.requests.jsonl"):
-        answers = requests.with_name(requests.name.replace(".requests.", ".answers."))
-        lines = []
-        for line in [] if answers.exists() else requests.read_text().splitlines():
-            asked = json.loads(line)
-            ask = Ask(1, "openai", asked["url"], {}, asked["body"])
-            response = {"status_code": 200, "request_id": "r", "body": body_of(ask, REACT(ask))}
-            said = {"id": "r", "custom_id": asked["custom_id"], "response": response}
-            lines.append(json.dumps({**said, "error": None}) + "\n")
-        if lines:
-            answers.write_text("".join(lines))
-
-
-def test_runs_that_wait_for_a_provider_are_looked_at_until_they_are_complete() -> None:
+def test_runs_that_wait_for_a_provider_are_looked_at_until_they_are_complete(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("harness.batches.passes.FIRST_WAIT_S", 0.01)
     common = COMMON.replace("preflight = false\ncache = false\n", "")
-    text = f'{common}seed = [1, 2]\n[[run]]\nmodel = "file:m"\ntier = "batch"\n'
-    Path("s.toml").write_text(f'{text}[[run]]\nmodel = "lexical"\n')
-    line = ("run", "--config", "s.toml", "--out", "o")
-    first = call(*line)
-    assert first.code == 3, first.err
-    assert states(first.out) == {
-        **dict.fromkeys(("file:m seed=1", "file:m seed=2"), "waiting"),
-        **dict.fromkeys(("lexical seed=1", "lexical seed=2"), "complete"),
-    }
-    assert "file:m seed=1: 1 batch with 7 requests at the provider (vlm-eval batches" in first.out
-    assert call(*line, "--status").code == 3
-    stop = threading.Event()
-
-    def provide() -> None:
-        while not stop.wait(0.05):
-            answer(Path("o"))
-
-    provider = threading.Thread(target=provide)
-    provider.start()
-    try:
+    with WireServer(REACT) as server:
+        server.batches.switches.polls = 1000
+        text = f'{common}seed = [1, 2]\n[[run]]\nmodel = "openai:m"\ntier = "batch"\n'
+        text += f'base-url = "{server.base_url("openai")}"\n[[run]]\nmodel = "lexical"\n'
+        Path("s.toml").write_text(text)
+        line = ("run", "--config", "s.toml", "--out", "o", "--yes")
+        first = call(*line)
+        assert first.code == 3, first.err
+        assert states(first.out) == {
+            **dict.fromkeys(("openai:m seed=1", "openai:m seed=2"), "waiting"),
+            **dict.fromkeys(("lexical seed=1", "lexical seed=2"), "complete"),
+        }
+        assert "seed=1: 1 batch with 7 requests at the provider (vlm-eval batches" in first.out
+        assert call(*line, "--status").code == 3
+        server.batches.switches.polls = 1
         done = call(*line, "--wait")
-    finally:
-        stop.set()
-        provider.join()
     assert done.code == 0, done.err
     assert set(states(done.out).values()) == {"complete"}
     assert "] lexical" not in done.err and "without --wait, which has no effect there" in done.err

@@ -15,9 +15,9 @@ from harness.tables import (
     FORMATS,
     TEST_DATA_NOTE,
     Cell,
-    Column,
     Data,
     Grid,
+    Heading,
     Row,
     Section,
     render,
@@ -30,7 +30,7 @@ SECTIONS = (
     Section((Row((HOSTILE, Cell("50.0", "[25.0, 75.0]"))),), "one"),
     Section((Row(("all", "1")), Row(("part", "2"), parent="all")), "two", ("above",), ("below",)),
 )
-COLUMNS = (Column("name", "left"), Column("rate"))
+COLUMNS = (Heading("name", "left"), Heading("rate"))
 
 
 def _grid(section_head: str = "run") -> Grid:

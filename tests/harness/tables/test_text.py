@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from harness.tables import (
     TEST_DATA_NOTE,
     Cell,
-    Column,
     Grid,
+    Heading,
     Row,
     Section,
     clean,
@@ -21,7 +21,7 @@ from harness.tables import (
 )
 
 RATES = ("Ele. Acc", "Op. F1", "Step SR", "Task SR")
-HEAD = (Column("split", "left"), Column("tasks"), *map(Column, RATES))
+HEAD = (Heading("split", "left"), Heading("tasks"), *map(Heading, RATES))
 RATE = Cell("46.4", "[41.0, 51.9]*")
 
 
@@ -77,14 +77,14 @@ def test_columns_that_do_not_fit_continue_below_with_their_labels() -> None:
 
 
 def test_values_without_an_interval_line_up_with_the_others() -> None:
-    grid = Grid("", (Column("", "left"), Column("rate")), rows_of([["a", RATE], ["b", "4.8"]]))
+    grid = Grid("", (Heading("", "left"), Heading("rate")), rows_of([["a", RATE], ["b", "4.8"]]))
     first, second = render(grid, "text", note="").splitlines()[-2:]
     assert first.index("46.4") + len("46.4") == second.index("4.8") + len("4.8")
 
 
 def test_texts_are_wrapped_at_blanks() -> None:
     words = "a text of several words that is too long for one line of a narrow column"
-    grid = Grid("", (Column("text", "left"), Column("n")), rows_of([[words, "1"]]))
+    grid = Grid("", (Heading("text", "left"), Heading("n")), rows_of([[words, "1"]]))
     lines = render(grid, "text", width=40, note="").splitlines()[2:]
     assert " ".join(" ".join(lines).replace(" 1", "", 1).split()) == words
 
@@ -101,7 +101,7 @@ TEXTS = st.lists(st.sampled_from(HOSTILE), max_size=6).map("".join)
 def test_hostile_texts_are_shown_as_they_are_without_control_characters(
     texts: list[tuple[str, str, str, str]], width: int
 ) -> None:
-    columns = (Column("name", "left"), Column(texts[0][0], "left"), Column("rate"), Column("n"))
+    columns = (Heading("name", "left"), Heading(texts[0][0], "left"), Heading("rate"), Heading("n"))
     rows = tuple(
         Row((one, two, Cell(three, four), one), parent=two) for one, two, three, four in texts
     )
@@ -124,7 +124,7 @@ def test_no_colours_whatever_the_environment_asks_for(monkeypatch: pytest.Monkey
 
 def test_the_widest_table_fits_a_terminal_of_80_columns() -> None:
     rates = [f"measure {number}" for number in range(20)]
-    columns = (Column("split", "left"), *map(Column, rates))
+    columns = (Heading("split", "left"), *map(Heading, rates))
     grid = Grid("", columns, rows_of([["test", *[RATE] * 20]]))
     lines = render(grid, "text", width=80, note="").splitlines()
     assert max(map(len, lines)) <= 80
@@ -139,7 +139,7 @@ def test_the_widest_table_fits_a_terminal_of_80_columns() -> None:
     st.integers(20, 120),
 )
 def test_no_word_is_ever_broken(rows: list[list[str]], width: int) -> None:
-    columns = (Column("first", "left"), Column("second", "left"), Column("third"))
+    columns = (Heading("first", "left"), Heading("second", "left"), Heading("third"))
     shown = set(render(Grid("", columns, rows_of(rows)), "text", width=width, note="").split())
     assert {word for row in rows for cell in row for word in cell.split()} <= shown
 
@@ -148,7 +148,7 @@ def test_without_a_terminal_rows_and_the_note_stay_whole() -> None:
     assert render(_results(), "text").splitlines()[-1] == TEST_DATA_NOTE
     assert TEST_DATA_NOTE not in render(_results(), "text", width=80).splitlines()
     words = [f"word-{number}-{'x' * 20}" for number in range(9)]
-    grid = Grid("", tuple(Column(word, "left") for word in words), rows_of([words]))
+    grid = Grid("", tuple(Heading(word, "left") for word in words), rows_of([words]))
     assert "  ".join(words).split() in [line.split() for line in render(grid).splitlines()]
     assert not any(
         "word-8" in line and "word-2" in line for line in render(grid, width=80).splitlines()

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from harness import is_held
-from harness.trackers.contract import MOST_POINTS, Ending, Feed, Values
+from harness.trackers.contract import MOST_POINTS, Ending, TrackerThread, Values
 from tests.harness.trackers.notes import PATIENCE_S, Hangs, Notes, Raises
 
 RUN: tuple[str, dict[str, int]] = ("a-run", {"seed": 42})
@@ -18,10 +18,10 @@ def at(settled: int) -> tuple[int, Values]:
     return settled, lambda: {"macro/element": settled / 1000}
 
 
-def fed(tracker: Notes, points: int, end_s: float = PATIENCE_S) -> tuple[Feed, list[str]]:
+def fed(tracker: Notes, points: int, end_s: float = PATIENCE_S) -> tuple[TrackerThread, list[str]]:
     """A feed that was started, given some points and its end; and what it had to say."""
     said: list[str] = []
-    feed = Feed("mine", tracker, said.append, end_s)
+    feed = TrackerThread("mine", tracker, said.append, end_s)
     feed.begin(*RUN)
     for number in range(1, points + 1):
         feed.log(*at(number))
@@ -124,7 +124,7 @@ def test_a_slow_tracker_gets_the_result_once_half_of_its_time_is_gone(
             now += 4.0
 
     tracker = Slow()
-    feed = Feed("mine", tracker, lambda line: None, 30.0)
+    feed = TrackerThread("mine", tracker, lambda line: None, 30.0)
     for number in range(1, 21):
         feed.log(*at(number))
     feed.finish(Ending(20, complete=True))

@@ -35,7 +35,7 @@ from tests.harness.commands.tool import (
     replying,
     summary,
 )
-from tests.harness.trackers.notes import PATIENCE_S, Hangs, Known, Notes, Raises, ToFile
+from tests.harness.trackers.notes import PATIENCE_S, Hangs, Known, Notes, Raises
 from tests.servers import Answer, Ask, WireServer, error
 
 SAMPLE: dict[str, Any] = {"benchmark": "sample", "progress": "off"}
@@ -50,6 +50,16 @@ def tracked(tracker: Any = None, **settings: Any) -> Notes:
     found: Notes = tracker or Notes()
     harness.evaluate("lexical", **{**SAMPLE, "out": "run", "track": found, **settings})
     return found
+
+
+def asked(server: WireServer, tracker: Notes, **settings: Any) -> None:
+    """Track a run of a model behind a server."""
+    harness.evaluate(
+        "openai:m",
+        **{**SPLIT, "image_policy": "none", "preflight": False, "out": "run", **settings},
+        base_url=server.base_url("openai"),
+        track=tracker,
+    )
 
 
 def mean(values: list[float]) -> float:
@@ -160,24 +170,22 @@ def test_the_files_of_a_run_are_the_same_with_and_without_trackers() -> None:
     assert files("a") == files("b")
 
 
-@pytest.mark.parametrize("where", ["start", "log", "finish"])
 def test_a_tracker_that_raises_ends_no_run_and_is_told_once(
-    where: str, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     other = Notes()
-    tracked(limit=4, track=[Raises(where, RuntimeError("boom")), other])
+    tracked(limit=4, track=[Raises("log", RuntimeError("boom")), other])
     assert summary("run")["complete"]
     lines = [line for line in capsys.readouterr().err.splitlines() if "tracker" in line]
     assert lines == ["tracker Raises: RuntimeError: boom; the run goes on without it"]
     assert other.ending is not None and other.ending.complete
 
 
-@pytest.mark.parametrize("where", ["start", "log", "finish"])
 def test_a_tracker_that_hangs_holds_up_the_end_for_no_longer_than_its_time(
-    where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("harness.trackers.tracking.END_S", 0.3)
-    tracker = Hangs(where)
+    tracker = Hangs("finish")
     # The test itself has a limit of minutes, which a run that waited for its tracker would reach.
     tracked(tracker, limit=4)
     assert summary("run")["complete"]
@@ -188,9 +196,7 @@ def test_a_tracker_that_hangs_holds_up_the_end_for_no_longer_than_its_time(
 def test_a_mistake_before_the_first_reply_starts_no_tracker() -> None:
     tracker = Notes()
     with WireServer(error(401, "no such key")) as server, pytest.raises(Fatal):
-        harness.evaluate(
-            "openai:m", **SPLIT, base_url=server.base_url("openai"), track=tracker, out="run"
-        )
+        asked(server, tracker, preflight=True)
     assert tracker.name == "" and tracker.ending is None
     assert not Path("run").exists()
 
@@ -201,16 +207,7 @@ def test_a_run_that_fails_on_the_way_is_told_as_far_as_it_came() -> None:
 
     tracker = Notes()
     with WireServer(react) as server, pytest.raises(Fatal):
-        harness.evaluate(
-            "openai:m",
-            **SPLIT,
-            base_url=server.base_url("openai"),
-            image_policy="none",
-            preflight=False,
-            concurrency=1,
-            track=tracker,
-            out="run",
-        )
+        asked(server, tracker, concurrency=1)
     settled = sum(line["settled"] for line in last_lines("run"))
     assert [number for number, _ in tracker.points] == [10, settled]
     assert tracker.ending is not None
@@ -228,25 +225,14 @@ def test_tokens_cost_and_replies_that_cannot_be_used_are_told(place: Path) -> No
 
     tracker = Notes()
     with WireServer(react) as server:
-        harness.evaluate(
-            "openai:m",
-            **SPLIT,
-            base_url=server.base_url("openai"),
-            image_policy="none",
-            preflight=False,
-            prices="prices.toml",
-            cache=False,
-            yes=True,
-            track=tracker,
-            out="run",
-        )
+        asked(server, tracker, prices="prices.toml", cache=False, yes=True)
     told, known = tracker.points[-1][1], summary("run")
-    ended, asked = numbers.counts(known), known["rows"]["asked"]
-    assert told["replies/truncated"] == pytest.approx(ended["statuses"]["truncated"] / asked)
-    assert told["replies/empty"] == pytest.approx(ended["statuses"]["empty"] / asked)
-    assert told["replies/unreadable"] == pytest.approx(ended["parse_failures"] / asked)
-    assert told["tokens/input"] == 14 * asked and told["tokens/output"] == 4 * asked
-    assert told["cost"] == pytest.approx(known["cost"]) == pytest.approx(540e-6 * asked)
+    ended, units = numbers.counts(known), known["rows"]["asked"]
+    assert told["replies/truncated"] == pytest.approx(ended["statuses"]["truncated"] / units)
+    assert told["replies/empty"] == pytest.approx(ended["statuses"]["empty"] / units)
+    assert told["replies/unreadable"] == pytest.approx(ended["parse_failures"] / units)
+    assert told["tokens/input"] == 14 * units and told["tokens/output"] == 4 * units
+    assert told["cost"] == pytest.approx(known["cost"]) == pytest.approx(540e-6 * units)
 
 
 CHILD = """
@@ -326,17 +312,9 @@ def test_neither_keys_nor_addresses_nor_paths_are_among_the_settings_that_are_se
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     tracker = Notes()
     with WireServer(replying()) as server:
-        url = server.base_url("openai")
-        harness.evaluate(
-            "openai:m",
-            **SPLIT,
-            base_url=url,
-            adapter_option={"extra_body": json.dumps({"at": f"{place}/x"})},
-            image_policy="none",
-            limit=1,
-            track=tracker,
-            out=place / "deep" / "run",
-        )
+        url, extra = server.base_url("openai"), json.dumps({"at": f"{place}/x"})
+        out = place / "deep" / "run"
+        asked(server, tracker, adapter_option={"extra_body": extra}, limit=1, out=out)
     config = tracker.config
     assert tracker.name == "run"
     assert (config["model"], config["limit"]) == ("openai:m", 1)
@@ -474,26 +452,10 @@ def test_a_session_that_goes_on_counts_what_was_settled_before() -> None:
     trackers = [Notes(), Notes()]
     with WireServer(replying()) as server:
         for tracker, most in zip(trackers, (4.0, 1000.0), strict=True):
-            harness.evaluate(
-                "openai:m",
-                **SPLIT,
-                base_url=server.base_url("openai"),
-                image_policy="none",
-                preflight=False,
-                prices="prices.toml",
-                max_cost=most,
-                cache=False,
-                track=tracker,
-                out="run",
-            )
+            asked(server, tracker, prices="prices.toml", max_cost=most, cache=False)
     first, second = trackers
     assert first.ending is not None and not first.ending.complete and first.ending.rows
     assert second.ending is not None and second.ending.complete and first.ending.settled > 0
     assert second.name == first.name
     assert min(number for number, _ in second.points) > first.ending.settled
     assert second.points[-1][1]["cost"] == pytest.approx(summary("run")["cost"])
-
-
-def test_the_file_that_a_test_reads_is_written_at_once(place: Path) -> None:
-    tracked(ToFile(place / "told.jsonl"), limit=1)
-    assert [what for what, _ in told()] == ["start", "log", "finish"]

@@ -26,7 +26,7 @@ from parsers.question.metrics import (
     rouge,
     score,
 )
-from parsers.question.reading import read_answer, spell_answer
+from parsers.question.reading import read_answer, write_answer
 from parsers.records import Prediction, Status
 from tests.harness.page.recorded import folder
 
@@ -157,7 +157,7 @@ def test_what_is_spelled_is_read_and_right(asked: Asked, place: int, text: str) 
     letter = LETTERS[place % len(asked.options)]
     right = letter if asked.metric == "choice" else text if asked.metric == "number" else "1 lamp"
     gold = Right(answers=(right,))
-    found = read_answer(spell_answer(right, asked), asked)
+    found = read_answer(write_answer(right, asked), asked)
     assert found == answered(right)
     assert score(found, asked, gold) == 1
 

@@ -78,7 +78,7 @@ def test_values_follow_the_rules_of_the_run(tmp_path: Path, config: dict[str, ob
     more = [step("D", 0, False, settled=False), step("D", 1, False, status=Status.REFUSAL)]
     run = write(tmp_path / "a", [*worked(), *more], setup(**config))
     (rows,) = run_rows(run)
-    units = (unit for _, unit in rows.trials)
+    units = [unit for _, unit in rows.trials]
     values, tasks, clusters = headline_values(units, rows.total, MIND2WEB["success"])
     assert clusters is None
     behind = rows.total.counts.behind[rows.total.rules.headline]

@@ -13,9 +13,7 @@ from harness.tables.results import parent_cells
 from parsers.mt_mind2web import MT_MIND2WEB, mt_score
 from parsers.records import Gold, Prediction, Status
 from reports.comparison.compare import compare_runs
-from reports.frames.steps import steps_frame
-from reports.frames.tasks import tasks_frame
-from reports.tables import by_table, main_table
+from reports.tables import main_table
 from tests.reports.runs import setup, step, write
 
 Outcomes = dict[str, list[str]]
@@ -76,17 +74,9 @@ def test_tables_have_the_measures_of_every_turn_and_of_all(tmp_path: Path) -> No
     whole = main_table(path).iloc[0]
     assert whole["turn_success"] == pytest.approx(by_conversation(FIRST))
     assert whole["turn_success_by_turn"] == pytest.approx(3 / 6)
-    found = by_table(path, "turn")
+    found = main_table(path, "turn")
     told = found[found["headline"].astype(bool)].set_index("turn")["turn_success"].to_dict()
     assert told == pytest.approx({"1": 1 / 3, "2": 1 / 2, "3": 1.0})
-
-
-def test_frames_name_turns_and_conversations_alike(tmp_path: Path) -> None:
-    path = run(tmp_path, "first", FIRST)
-    names = ["turn_id", "conversation", "turn"]
-    turns, found = tasks_frame(path), steps_frame(path)
-    assert set(turns[names].itertuples(index=False)) == set(found[names].itertuples(index=False))
-    assert turns["turn_success_by_turn"].mean() == pytest.approx(3 / 6)
 
 
 def test_counts_stand_beside_shares_of_all_turns_only(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -147,7 +148,7 @@ def test_a_run_of_any_kind_is_counted_in_the_words_of_its_benchmark(tmp_path: Pa
 class _Blurred(UnitErrors):
     """Photos that were missed in small pictures."""
 
-    columns = (Column("width", "Int64", "width of the picture"),)
+    columns = ((Column("width", "Int64", "width of the picture"), lambda error: 640),)
     shown = ("width",)
 
     def classes(self, declared: Declaration) -> tuple[ClassInfo, ...]:
@@ -163,11 +164,8 @@ class _Blurred(UnitErrors):
             for error in general
         ]
 
-    def facts(self, error: UnitError) -> dict[str, Any]:
-        return {"width": 640}
-
-    def remarks(self, beside: Mapping[str, Any]) -> Sequence[str]:
-        return ("pictures are small",)
+    def beside(self, rows: pd.DataFrame) -> tuple[Mapping[str, int], Sequence[str]]:
+        return {"small": len(rows)}, ("pictures are small",)
 
 
 def test_a_kind_brings_classes_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,4 +176,5 @@ def test_a_kind_brings_classes_of_its_own(tmp_path: Path, monkeypatch: pytest.Mo
     assert table["error_class"].tolist() == ["blurred"]
     assert errors_frame(run)["width"].tolist() == [640]
     text = render(table)
+    assert table.attrs["beside"] == [{"run": "run", "small": 1}]
     assert "picture too small" in text and "run: pictures are small" in text

@@ -14,7 +14,7 @@ import pytest
 from adapters.conversation import Reply
 from adapters.registry import Entry
 from harness.runs import Run, RunError
-from reports.exports import EXPORTS, ExportError, Folder, export, file_name, option
+from reports.exports import EXPORTS, ExportError, ExportFolder, export, file_name, option
 from reports.exports.command import options_by_format
 from tests.harness.commands.tool import call
 from tests.reports.exports.runs import made_up
@@ -29,7 +29,7 @@ class Names:
     loud: bool = option(False, "Write capitals.")
     ending: str = option("", "What each name ends with.", metavar="TEXT")
 
-    def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
+    def write(self, runs: Mapping[str, Run], folder: ExportFolder) -> Iterable[str]:
         for label in runs:
             text = label.upper() if self.loud else label
             folder.path("names", f"{file_name(label)}.txt").write_text(text + self.ending)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.settings import without_places
+from harness.runs.places import without_places
 from reports.exports.facts import command_of
 from tests.harness.commands.tool import call, isolate
 

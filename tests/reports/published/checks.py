@@ -11,9 +11,9 @@ from harness.settings import SETTINGS, declared_by
 from parsers.declaration import Average
 from reports.published.keys import ANY, AVERAGE, UNSTATED, setting_keys, text_of
 from reports.published.source import (
+    Publication,
     Published,
     PublishedFile,
-    Source,
     SourceRow,
     agreeing,
     averages,
@@ -44,7 +44,7 @@ def _require(valid: object, problem: str) -> None:
         raise ValueError(problem)
 
 
-def _check_source(source: Source, file: PublishedFile) -> None:
+def _check_source(source: Publication, file: PublishedFile) -> None:
     name = source.id
     both = bool(source.level) == bool(source.of)
     _require(both, f"{name} has to name both a level and the split that it is of")
@@ -63,7 +63,7 @@ def _check_source(source: Source, file: PublishedFile) -> None:
             _require(value in allowed, f"{name} has an unknown value in {what}: {value!r}")
 
 
-def _check_row(where: str, row: SourceRow, source: Source, file: PublishedFile) -> None:
+def _check_row(where: str, row: SourceRow, source: Publication, file: PublishedFile) -> None:
     splits, most = len(source.splits), len(source.measures)
     _require(len(row.cells) == splits, f"{where} has {len(row.cells)} cells, not {splits}")
     _require(len(row.spreads) in (0, splits), f"{where} has {len(row.spreads)} spreads")

@@ -23,7 +23,7 @@ from harness.runs import (
 )
 from harness.runs.files import encode
 from parsers.records import F1_VARIANTS, Box, Choice, Gold, Prediction, Status
-from reports.view.write import Made, Page
+from reports.view.write import RunsPage, ShownCount
 from tests.reports.runs import call, setup, step, write
 from tests.units import step_scores
 
@@ -161,6 +161,6 @@ def many(path: Path, count: int) -> Path:
     return path
 
 
-def page(runs: list[Path], out: Path, *, overwrite: bool = False, **options: Any) -> Made:
+def page(runs: list[Path], out: Path, *, overwrite: bool = False, **options: Any) -> ShownCount:
     """The page of runs, as the command writes it."""
-    return Page(runs, out, **options).write(overwrite=overwrite)
+    return RunsPage(runs, out, **options).write(overwrite=overwrite)

@@ -58,7 +58,7 @@ def test_a_mark_is_short_whatever_was_typed(tmp_path: Path) -> None:
     typed = Played([click(1, "\x00\x1b[31m" + "x" * 99), click(2)], "solved", 1.0)
     run = open_run(forms(tmp_path / "run", [typed]))
     (record,) = run.records()
-    first = EpisodePage().strip(record, run.calls_of(record.unit_id, 0))[0]
+    first = EpisodePage().part(record, run.calls_of(record.unit_id, 0)).strip[0]
     assert first.boxes[0].text == "TYPE: ��[31mxxxxxxxxxxx…"
 
 

@@ -126,7 +126,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
             known(patch, registry, name, thing)
         runs = [run(root / str(number)) for number, run in enumerate(RUNS.values())]
         kinds = {open_run(run).manifest.declaration.kind for run in runs}
-        ours = {one.kind for name in BUILT_IN if (one := declared(name)) is not None}
+        ours = {one.declared.kind for name in BUILT_IN if (one := declared(name)) is not None}
         assert kinds == {*ours, "sign"}, "each kind of unit has a run here"
         for number, run in enumerate(runs):
             page([run], root / f"page-{number}", count=UNITS)

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reports.command import report
-from reports.tables import by_table
+from reports.tables import main_table
 from reports.view.figures import MOST_GROUPS, results
 from tests.reports.exports.runs import made_up
 from tests.reports.runs import setup, step, worked, write
@@ -72,7 +72,7 @@ def test_other_tables_have_no_plot(runs: list[Path], tmp_path: Path) -> None:
 
 
 def test_every_measure_has_a_panel_with_a_line_for_each_run(runs: list[Path]) -> None:
-    figure = results(by_table(runs, "split"))
+    figure = results(main_table(runs, "split"))
     panels = _panels(figure)
     assert list(panels) == [
         *("Ele. Acc, macro (%)", "Op. F1, macro (%)", "Step SR, macro (%)", "Task SR (%)"),
@@ -85,7 +85,7 @@ def test_every_measure_has_a_panel_with_a_line_for_each_run(runs: list[Path]) ->
 
 
 def test_groups_have_a_mark_for_each_run(runs: list[Path]) -> None:
-    figure = results(by_table(runs, "website"), "micro")
+    figure = results(main_table(runs, "website"), "micro")
     steps = _panels(figure)["Step SR, micro (%)"]
     assert _labels(figure) == ["shop-A", "shop-B", "shop-C"]
     assert _marks(steps) == [100, 0, 100, 0, 50, 0]
@@ -94,8 +94,8 @@ def test_groups_have_a_mark_for_each_run(runs: list[Path]) -> None:
 
 def test_unfinished_runs_are_marked(tmp_path: Path) -> None:
     run = write(tmp_path / "half", worked()[:4], complete=False)
-    assert _labels(results(by_table(run, "split"))) == ["half (INCOMPLETE)"]
-    figure = results(by_table(run, "website"))
+    assert _labels(results(main_table(run, "split"))) == ["half (INCOMPLETE)"]
+    figure = results(main_table(run, "website"))
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["half (INCOMPLETE)"]
 
 
@@ -110,7 +110,7 @@ def test_of_many_groups_the_largest_are_drawn(tmp_path: Path) -> None:
         for place in range(MOST_GROUPS + 20)
         for index in range(1 + place % 2)
     ]
-    figure = results(by_table(write(tmp_path / "run", steps), "website"))
+    figure = results(main_table(write(tmp_path / "run", steps), "website"))
     assert len(_labels(figure)) == MOST_GROUPS
     assert figure.get_supxlabel() == "95 % intervals; 40 groups with most steps, 20 left out"
 
@@ -119,7 +119,7 @@ def test_benchmarks_with_other_measures_have_their_own_panels(
     runs: list[Path], tmp_path: Path
 ) -> None:
     other = made_up(tmp_path / "other")
-    figure = results(by_table([*runs, other], "split"))
+    figure = results(main_table([*runs, other], "split"))
     assert len(figure.axes) > 4
     assert _labels(figure) == ["right", "wrong"]
     assert _marks(_panels(figure)["All hit (%)"]) == [66.7, 66.7, 66.7]

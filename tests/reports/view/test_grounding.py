@@ -19,7 +19,7 @@ from harness.benchmarks import BENCHMARKS, lookup
 from harness.runs import open_run
 from reports.kinds.grounding.errors import LARGEST, GroundingPage
 from reports.view.serving import HOST, server
-from reports.view.write import Page
+from reports.view.write import RunsPage
 from tests.grounding import SIZES, Screens, picture_bytes
 from tests.harness.commands.tool import call, isolate
 from tests.reports.view.conftest import Watched
@@ -41,7 +41,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
 @pytest.fixture(scope="module")
 def folder(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("page") / "view"
-    Page(runs, out).write()
+    RunsPage(runs, out).write()
     return out
 
 
@@ -82,10 +82,8 @@ def test_the_folder_holds_the_target_and_the_point_in_full_resolution(
 ) -> None:
     records = {one.unit_id: one for one in open_run(runs[1]).records()}
     # The middle is far from the search field and the menu, and near the edge of the map.
-    assert len(GroundingPage().cuts(records["map"])) == 1
-    assert len(GroundingPage().cuts(records["search"])) == 2
-    assert len(GroundingPage().cuts(records["menu"])) == 2
-    assert len(GroundingPage().cuts(records["gone"])) == 1
+    cuts = {name: len(GroundingPage().part(one, []).cuts or ()) for name, one in records.items()}
+    assert [cuts[name] for name in ("map", "search", "menu", "gone")] == [1, 2, 2, 1]
     for name, (_, centre) in _details(folder).items():
         said, size = records[name].prediction, records[name].detail.size
         assert said is not None and (point := said.point) is not None
@@ -104,7 +102,7 @@ def test_the_folder_holds_the_target_and_the_point_in_full_resolution(
 
 
 @contextmanager
-def _served(page: Page, folder: Path) -> Iterator[int]:
+def _served(page: RunsPage, folder: Path) -> Iterator[int]:
     with server(folder, 0, page.whole) as serving:
         thread = threading.Thread(target=serving.serve_forever, daemon=True)
         thread.start()
@@ -122,7 +120,7 @@ def _get(port: int, path: str) -> tuple[int, str, bytes]:
 def test_a_page_that_is_served_shows_whole_pictures_from_the_data(
     runs: list[Path], tmp_path: Path
 ) -> None:
-    page = Page(runs, tmp_path / "page", follow=True)
+    page = RunsPage(runs, tmp_path / "page", follow=True)
     page.write()
     details = _details(tmp_path / "page")
     ((name, part),) = details["search"][1]["sent"]
@@ -142,7 +140,7 @@ def test_without_the_data_marks_stand_on_an_empty_page(
     monkeypatch.delitem(BENCHMARKS._entries, "screens")
     lookup._opened.cache_clear()
     warned: list[str] = []
-    Page(runs, tmp_path / "page", warn=warned.append).write()
+    RunsPage(runs, tmp_path / "page", warn=warned.append).write()
     assert len(warned) == 1 and warned[0].startswith("5 items without a picture")
     assert _details(tmp_path / "page")["map"][0]["boxes"]
 

@@ -15,7 +15,7 @@ from harness.runs import Unit
 from reports.kind import REPORTS, KindReports
 from reports.view.detail import DEEPEST, LONGEST_KEY, MOST, tree
 from reports.view.folder import call
-from reports.view.parts import Drawn, Item, Listed, Part, UnitPage
+from reports.view.parts import DrawnBox, Listed, ListItem, UnitPage, UnitPart
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import HOSTILE, page, two_runs
 from tests.reports.view.signs import IOU, SIZE, signs
@@ -105,11 +105,11 @@ def test_every_benchmark_is_told_in_its_own_terms(tmp_path: Path) -> None:
 
 def test_a_kind_brings_its_part_as_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class SignPage(UnitPage):
-        def part(self, record: Unit[Any]) -> Part:
+        def part(self, record: Unit[Any], calls: Any) -> UnitPart:
             box = tuple(map(float, record.detail["box"]))
-            items = [Item(record.detail["asked"], "A", target=True)]
-            drawn = [Drawn("target", box, "sign")]  # type: ignore[arg-type]
-            return Part(page=SIZE, boxes=drawn, lists=[Listed("Names", items, early=True)])
+            items = [ListItem(record.detail["asked"], "A", target=True)]
+            drawn = [DrawnBox("target", box, "sign")]  # type: ignore[arg-type]
+            return UnitPart(page=SIZE, boxes=drawn, lists=[Listed("Names", items, early=True)])
 
     monkeypatch.setitem(REPORTS, "sign", KindReports(page=SignPage()))
     page([signs(tmp_path / "run")], tmp_path / "page")

@@ -19,7 +19,7 @@ from harness.pictures import PicturePolicy, imaging, plan, read_size
 from harness.pictures.recipe import Recipe
 from harness.runs import DataGone, RunDirectory, StepUnit
 from harness.runs.pictures import made_again, sent_picture
-from reports.view.write import Page
+from reports.view.write import RunsPage
 from tests.reports.runs import setup, write
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import PAGE, PICTURE, page, records
@@ -116,7 +116,7 @@ def test_a_page_written_again_keeps_the_scripts_of_its_steps(tmp_path: Path) -> 
     run, out = tmp_path / "run", tmp_path / "page"
     steps = [replace(one, pictures=shown(TILES)) for one in records("+-~", 3)]
     going_on(run, steps[5:])
-    made = Page([run], out, follow=True)
+    made = RunsPage([run], out, follow=True)
     assert made.write() == (4, 4, "steps")
     assert not made.outdated
     before = {row[0]: row[13] for row in listed(out)["steps"]}
@@ -148,7 +148,7 @@ def test_a_served_page_says_that_its_run_has_gone_on(browser: Any, tmp_path: Pat
     run, out = tmp_path / "run", tmp_path / "page"
     steps = records("+-~", 2)
     going_on(run, steps[:2])
-    made = Page([run], out, follow=True)
+    made = RunsPage([run], out, follow=True)
     made.write()
     with serve.server(out, 0) as serving, serve.following(made):
         thread = threading.Thread(target=serving.serve_forever)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reports.view.write import Page
+from reports.view.write import RunsPage
 from tests.reports.runs import worked
 from tests.reports.runs import write as run_at
 
@@ -15,7 +15,7 @@ def test_what_is_left_of_a_run_is_shown_and_the_line_is_named(tmp_path: Path) ->
     for name in ("summary.json", "steps.parquet"):
         (run / name).unlink(missing_ok=True)
     (run / "steps.jsonl").write_bytes(b"".join([*lines[:2], b'{"broken": \n', *lines[2:]]))
-    made = Page([run], tmp_path / "page", pictures=False).write()
+    made = RunsPage([run], tmp_path / "page", pictures=False).write()
     assert made.shown == len(worked())
     page = (tmp_path / "page" / "index.html").read_text("utf-8")
     assert "steps.jsonl line 3 cannot be read" in page
@@ -24,7 +24,7 @@ def test_what_is_left_of_a_run_is_shown_and_the_line_is_named(tmp_path: Path) ->
 def test_a_damaged_table_is_named_and_the_lines_are_read(tmp_path: Path) -> None:
     run = run_at(tmp_path / "run", worked())
     (run / "steps.parquet").write_bytes(b"PAR1 and nothing else")
-    made = Page([run], tmp_path / "page", pictures=False).write()
+    made = RunsPage([run], tmp_path / "page", pictures=False).write()
     assert made.shown == len(worked())
     page = (tmp_path / "page" / "index.html").read_text("utf-8")
     assert "DAMAGED in run: steps.parquet cannot be read" in page
@@ -33,14 +33,14 @@ def test_a_damaged_table_is_named_and_the_lines_are_read(tmp_path: Path) -> None
 def test_a_label_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     run = run_at(tmp_path / "run", worked())
     (run / "labels.jsonl").write_text("{bad\n", "utf-8")
-    Page([run], tmp_path / "page", pictures=False).write()
+    RunsPage([run], tmp_path / "page", pictures=False).write()
     page = (tmp_path / "page" / "index.html").read_text("utf-8")
     assert "labels.jsonl line 1 is not a label" in page
 
 
 def test_signs_that_turn_a_line_around_are_not_in_the_document(tmp_path: Path) -> None:
     run = run_at(tmp_path / "run", worked(website="shop\u202eevil\x1b[31m\u2028<b>"))
-    Page([run], tmp_path / "page", pictures=False).write()
+    RunsPage([run], tmp_path / "page", pictures=False).write()
     page = (tmp_path / "page" / "index.html").read_text("utf-8")
     assert "shopevil[31m &lt;b&gt;" in page
     assert not set("\u202e\x1b\u2028") & set(page)

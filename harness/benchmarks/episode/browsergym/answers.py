@@ -13,12 +13,12 @@ import msgspec
 from msgspec import Meta
 
 from adapters.decoding import decoder_of
-from harness.live.clean import Kept, clean_line
+from harness.live.clean import KeptParts, clean_line
 from harness.live.contract import Seen
 from harness.live.snapshot import LIMITS, live_page
 from harness.printing import printable
 
-KEPT = Kept(attributes=frozenset({"id", "class", "ax_role", "ax_name", "ax_state"}))
+KEPT = KeptParts(attributes=frozenset({"id", "class", "ax_role", "ax_name", "ax_state"}))
 """Attributes that pages of BrowserGym add to Mind2Web's: the accessibility tree."""
 LONGEST = 2_000
 """Longest error that is printed, in characters."""

@@ -14,8 +14,6 @@ from typing import Annotated, Any
 
 import msgspec
 
-from adapters.decoding import decode_json
-from adapters.input_files import utf8_bytes
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.episode.benchmark import EpisodeBenchmark
 from harness.benchmarks.episode.browsergym import answers
@@ -24,10 +22,11 @@ from harness.benchmarks.episode.browsergym.suites import SUITES, Suite
 from harness.benchmarks.episode.miniwob.benchmark import episode_of
 from harness.benchmarks.episode.options import ForeignOptions
 from harness.benchmarks.episode.task import EpisodeDetail, EpisodeTask
+from harness.benchmarks.folders import decoded_text
 from harness.benchmarks.items import Items
 from harness.data_files import check_splits
 from harness.errors import DataError, UserError, suggestion
-from harness.live.pool import Limits
+from harness.live.pool import TimeLimits
 from harness.page import Attributes
 from harness.runs.records import Unit
 from parsers.records import Prediction, Scores
@@ -55,7 +54,7 @@ class BrowserGym(EpisodeBenchmark):
         return Gym(python_at(self.options.env_python), self.suite.viewport)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> TimeLimits:
         return self.suite.limits
 
     @property
@@ -154,21 +153,12 @@ def _own_tasks(data: Path | None, name: str) -> dict[str, dict[str, str]]:
     form = '{"goal": "...", "start_url": "https://..."}'
     if data is None:
         raise DataError(f"{name} needs tasks of yours, a line each: --data FILE with {form}")
-    try:
-        lines = utf8_bytes(data).splitlines()
-    except OSError as error:
-        raise DataError(f"{data} cannot be read: {error.strerror}") from None
     tasks: dict[str, dict[str, str]] = {}
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                own = decode_json(line, _Own)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise DataError(f"{data}, line {number}: {error}; write {form}") from None
-            task = own.id or str(number)
-            if task in tasks:
-                raise DataError(f"{data}, line {number}: a second task with the id '{task}'")
-            tasks[task] = {"goal": own.goal, "start_url": own.start_url}
+    for number, own in decoded_text(data, _Own, f"; write {form}"):
+        task = own.id or str(number)
+        if task in tasks:
+            raise DataError(f"{data}, line {number}: a second task with the id '{task}'")
+        tasks[task] = {"goal": own.goal, "start_url": own.start_url}
     if not tasks:
         raise DataError(f"{data} has no tasks; write a line each: {form}")
     return tasks

@@ -23,7 +23,7 @@ from harness.live.acting import LONGEST_WAIT_MS, SCROLLED, USUAL_WAIT_MS, WAYS, 
 from harness.live.chromium import chromium, launching, scratch
 from harness.live.snapshot import LIMITS, finding
 from parsers.actions import Value
-from parsers.calls import spell_call
+from parsers.calls import write_call
 from parsers.settling import FAR
 
 ID = re.compile(r"[A-Za-z0-9]{1,40}")
@@ -43,7 +43,7 @@ def calls_of(action: Mapping[str, Any], size: tuple[int, int]) -> str:
     >>> calls_of({"name": "TYPE", "element": "12", "arguments": {"value": "Ohio's"}}, (800, 600))
     "fill('12', 'Ohio\\\\'s')"
     """
-    return "\n".join(spell_call(name, values) for name, values in _calls(action, size))
+    return "\n".join(write_call(name, values) for name, values in _calls(action, size))
 
 
 def _calls(action: Mapping[str, Any], size: tuple[int, int]) -> Iterator[tuple[str, list[Value]]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from harness.benchmarks.episode.miniwob import benchmark as miniwob
-from harness.live.pool import Limits
+from harness.live.pool import TimeLimits
 from harness.page import MINIWOB_ATTRIBUTES, WEBARENA_ATTRIBUTES, Attributes
 from parsers.declaration import SPREAD, Declaration, Measure
 from parsers.live import BROWSER_ACTIONS, IDLE, LIMIT, WITHHELD
@@ -60,7 +60,7 @@ PLAYED = Scoring(
 RAW = Scoring(miniwob.DECLARED.measures, miniwob.SCORERS)
 
 
-SLOW = Limits(step_s=240, episode_s=3600, start_s=240)
+SLOW = TimeLimits(step_s=240, episode_s=3600, start_s=240)
 """Sites are logged in to before an episode, and BrowserGym slows its browser down."""
 
 
@@ -100,7 +100,7 @@ class Suite:
     needed: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     python: tuple[int, int] = (3, 10)
-    limits: Limits = SLOW
+    limits: TimeLimits = SLOW
     viewport: tuple[int, int] = (1280, 720)
     attributes: Attributes = WEBARENA_ATTRIBUTES
     own_tasks: bool = False
@@ -148,7 +148,7 @@ _ALL = (
         episodes=5,
         scoring=RAW,
         packages=("browsergym-miniwob", "miniwob"),
-        limits=Limits(step_s=60, episode_s=600, start_s=120),
+        limits=TimeLimits(step_s=60, episode_s=600, start_s=120),
         viewport=(498, 321),
         attributes=MINIWOB_ATTRIBUTES,
     ),

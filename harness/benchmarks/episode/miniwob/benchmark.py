@@ -31,7 +31,7 @@ from harness.dialogue import Observation
 from harness.errors import UserError
 from harness.live.browsing import BrowserWorld
 from harness.live.chromium import found
-from harness.live.clean import Kept
+from harness.live.clean import KeptParts
 from harness.live.contract import Seen
 from harness.page import MINIWOB_ATTRIBUTES
 from harness.runs.records import Unit
@@ -159,7 +159,7 @@ class MiniWoBWorld(BrowserWorld):
     window = WINDOW
     scale = SCALE
     needed_by = ("miniwob", "miniwob")
-    kept = Kept(
+    kept = KeptParts(
         drawings=True,
         colours=True,
         attributes=frozenset({"class", "id"}),

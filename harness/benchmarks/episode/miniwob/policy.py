@@ -17,8 +17,8 @@ from harness.benchmarks.episode.miniwob.scripts import SCRIPTS as FORMS
 from harness.benchmarks.episode.miniwob.turn import (
     Doing,
     Element,
+    EpisodeTurn,
     Script,
-    Turn,
     click,
     enter,
     scroll,
@@ -39,7 +39,7 @@ _MENU = {
 }
 
 
-def one_post(turn: Turn) -> Doing | None:
+def one_post(turn: EpisodeTurn) -> Doing | None:
     """`social-media`: a button of a post, or an entry of the menu behind its last one."""
     user, button = turn.said(r"the user (\S+),"), turn.quoted[-1]
     if button in _MENU:
@@ -51,7 +51,7 @@ def one_post(turn: Turn) -> Doing | None:
     return click(next(_buttons(turn, user, name), None)) or scroll(_SCREEN)
 
 
-def all_posts(turn: Turn) -> Doing | None:
+def all_posts(turn: EpisodeTurn) -> Doing | None:
     """`social-media-all` and `social-media-some`: the posts of a user from above, then Submit."""
     user, button = turn.said(r"by (\S+) and"), turn.quoted[0].lower()
     wanted = int(turn.said(r"on (\d+) post") or 100)
@@ -63,7 +63,7 @@ def all_posts(turn: Turn) -> Doing | None:
     return click(turn.named("Submit", "button")) or scroll(_SCREEN)
 
 
-def _buttons(turn: Turn, user: str, name: str) -> Iterator[Element]:
+def _buttons(turn: EpisodeTurn, user: str, name: str) -> Iterator[Element]:
     """The buttons of a name below posts of a user, as far as both can be seen."""
     author = ""
     for one in turn.elements:
@@ -103,13 +103,13 @@ _LARGE = 15
 """Height of large shapes, in pixels of the page: they have at least 20, small ones at most 11."""
 
 
-def colour(turn: Turn) -> Doing | None:
+def colour(turn: EpisodeTurn) -> Doing | None:
     """`click-color`."""
     wanted = _COLOURS[turn.said(r"the (\w+) colored")]
     return click(next(one for one in turn.all("div") if one.colour == wanted))
 
 
-def shades(turn: Turn) -> Doing | None:
+def shades(turn: EpisodeTurn) -> Doing | None:
     """`click-shades`: a shade of a colour has most of that one."""
     channel = _CHANNELS.index(turn.said(r"shades of (\w+)"))
     for one in turn.all("span"):
@@ -118,20 +118,20 @@ def shades(turn: Turn) -> Doing | None:
     return click(turn.named("Submit", "button"))
 
 
-def shape(turn: Turn) -> Doing | None:
+def shape(turn: EpisodeTurn) -> Doing | None:
     """`click-shape`."""
     wanted = turn.said(r"Click on a (.*)")
     return click(next(one for one in _shapes(turn) if _is(one, wanted)))
 
 
-def count(turn: Turn) -> Doing | None:
+def count(turn: EpisodeTurn) -> Doing | None:
     """`count-shape`."""
     wanted = turn.said(r"How many (.*)s are there")
     number = sum(_is(one, wanted) for one in _shapes(turn))
     return click(turn.named(str(number), "button"))
 
 
-def _shapes(turn: Turn) -> list[Element]:
+def _shapes(turn: EpisodeTurn) -> list[Element]:
     return turn.all("tspan", *_FORMS)
 
 
@@ -182,7 +182,7 @@ _TO = (
 """Patterns of goals for the receiver of a mail."""
 
 
-def mail(turn: Turn) -> Doing | None:
+def mail(turn: EpisodeTurn) -> Doing | None:
     """`email-inbox` and those like it: one mail is deleted, marked, answered or forwarded."""
     goal = re.sub(r'"[^"]*"', '"', _plain(turn.goal))
     if '"' in goal:
@@ -198,7 +198,7 @@ def mail(turn: Turn) -> Doing | None:
     return _answer(turn, goal, "Forward")
 
 
-def _answer(turn: Turn, goal: str, button: str) -> Doing | None:
+def _answer(turn: EpisodeTurn, goal: str, button: str) -> Doing | None:
     """Open the mail, press a button below it, fill in a field, and press the upper right icon."""
     fields = turn.all("textarea" if button == "Reply" else "input")
     if not fields:
@@ -209,7 +209,7 @@ def _answer(turn: Turn, goal: str, button: str) -> Doing | None:
     return enter(fields[0], reply or _named(goal, _TO))
 
 
-def _sender(turn: Turn, goal: str) -> Element | None:
+def _sender(turn: EpisodeTurn, goal: str) -> Element | None:
     """The name above the mail that the goal is about, if it can be seen."""
     senders = turn.all("div", words="email-sender")
     if name := _named(goal, _FROM):
@@ -246,7 +246,7 @@ _AT_RANDOM = 0.55
 """Share of the page's moves that are drawn from the free fields."""
 
 
-def move(turn: Turn) -> Doing | None:
+def move(turn: EpisodeTurn) -> Doing | None:
     """`tic-tac-toe`: the field from which most games are won; not every game can be."""
     fields = turn.all("span")
     board = tuple(
@@ -322,7 +322,7 @@ class Scripted:
     def predict(self, view: StepView, chance: random.Random, secret: Any) -> Prediction:
         """The next action; none where the page gives no way on. The secret names the task."""
         step, choices = view.step, view.choices
-        turn = Turn.of(step, choices)
+        turn = EpisodeTurn.of(step, choices)
         script = SCRIPTS.get(secret.gold["task"])
         try:
             doing = script(turn) if script else None

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from harness.benchmarks.episode.miniwob.turn import (
     Doing,
     Element,
+    EpisodeTurn,
     Script,
-    Turn,
     click,
     enter,
     hover,
@@ -78,7 +78,7 @@ _SYNONYMS = tuple(
 """Words that mean about the same."""
 
 
-def dialog_button(turn: Turn) -> Doing | None:
+def dialog_button(turn: EpisodeTurn) -> Doing | None:
     """`click-dialog-2`: the cross is the button that stands highest."""
     name = turn.quoted[-1]
     if name != "x":
@@ -86,19 +86,19 @@ def dialog_button(turn: Turn) -> Doing | None:
     return click(min(turn.all("button"), key=lambda one: one.middle[1]))
 
 
-def focus_field(turn: Turn) -> Doing | None:
+def focus_field(turn: EpisodeTurn) -> Doing | None:
     """`focus-text` and `focus-text-2`."""
     place = int(turn.said(r"the (\d)") or 1) - 1
     return click(sorted(turn.all("input"), key=lambda one: one.middle[1])[place])
 
 
-def widget(turn: Turn) -> Doing | None:
+def widget(turn: EpisodeTurn) -> Doing | None:
     """`click-widget`."""
     tag, kind = _WIDGETS[turn.quoted[-1]]
     return click(next(iter(turn.all(tag, words=kind)), None))
 
 
-def tree(turn: Turn) -> Doing | None:
+def tree(turn: EpisodeTurn) -> Doing | None:
     """`navigate-tree`: one folder after the other until the name shows.
 
     The content of an opened folder follows it, so the opened ones are always first.
@@ -107,7 +107,7 @@ def tree(turn: Turn) -> Doing | None:
     return click(found or turn.all("span", words="folder")[turn.number])
 
 
-def menu(turn: Turn) -> Doing | None:
+def menu(turn: EpisodeTurn) -> Doing | None:
     """`click-menu`: a click on a menu within the menu would be a choice; it opens by a hover."""
     path = turn.said(r"Select (.*)").split(">")
     name = path[min(turn.number, len(path) - 1)]
@@ -115,7 +115,7 @@ def menu(turn: Turn) -> Doing | None:
     return click(item) if name == path[-1] else hover(item)
 
 
-def grid_point(turn: Turn) -> Doing | None:
+def grid_point(turn: EpisodeTurn) -> Doing | None:
     """`grid-coordinate`: five by five circles around the origin, evenly spaced."""
     across, down = map(int, turn.said(r"\(([-\d]+,[-\d]+)\)").split(","))
     circles = turn.all("circle")
@@ -125,7 +125,7 @@ def grid_point(turn: Turn) -> Doing | None:
     return click(next(one for one in circles if tuple(map(round, one.middle)) == wanted))
 
 
-def shape(turn: Turn) -> Doing | None:
+def shape(turn: EpisodeTurn) -> Doing | None:
     """`identify-shape`: shapes are known by their tags, letters and digits by their text."""
     for tag, name in _SHAPES.items():
         if turn.all(tag):
@@ -134,7 +134,7 @@ def shape(turn: Turn) -> Doing | None:
     return click(turn.named("Number" if sign.isdigit() else "Letter", "button"))
 
 
-def picked(turn: Turn, opener: Element | None) -> Doing | None:
+def picked(turn: EpisodeTurn, opener: Element | None) -> Doing | None:
     """Pick the date of the goal: the picker opens at the last month, and goes back."""
     month, day, _ = map(int, turn.said(_DATE).split("/"))
     shown = next((one.text for one in turn.all("span") if one.text in MONTHS), None)
@@ -145,13 +145,13 @@ def picked(turn: Turn, opener: Element | None) -> Doing | None:
     return click(turn.named(str(day), "a"))
 
 
-def date(turn: Turn) -> Doing | None:
+def date(turn: EpisodeTurn) -> Doing | None:
     """`choose-date` and those like it."""
     field, submit = turn.all("input")[0], turn.named("Submit", "button")
     return picked(turn, field if turn.number == 0 else submit)
 
 
-def link(turn: Turn) -> Doing | None:
+def link(turn: EpisodeTurn) -> Doing | None:
     """`click-link`: links are `span` elements of a class."""
     links = turn.all("span", words="alink")
     return click(next((one for one in links if one.text == turn.quoted[-1]), None))
@@ -162,12 +162,12 @@ def _behind(tag: str) -> Script:
     return lambda turn: link(turn) or in_turn(turn, map(click, turn.all(tag)))
 
 
-def _filled(doings: Callable[[Turn], Iterable[Doing | None]]) -> Script:
+def _filled(doings: Callable[[EpisodeTurn], Iterable[Doing | None]]) -> Script:
     """Return a script that does one thing after the other, and then submits the form."""
     return lambda turn: in_turn(turn, (*doings(turn), _submit(turn)))
 
 
-def _typed(values: Callable[[Turn], Iterable[str]]) -> Script:
+def _typed(values: Callable[[EpisodeTurn], Iterable[str]]) -> Script:
     """Return a script that types values into the fields from above, and then submits the form."""
     return _filled(lambda turn: map(enter, turn.all("input"), values(turn)))
 
@@ -177,26 +177,26 @@ def _moment(said: str, form: str, typed: str) -> Script:
     return _typed(lambda turn: [datetime.datetime.strptime(turn.said(said), form).strftime(typed)])
 
 
-def entries(turn: Turn) -> list[Doing | None]:
+def entries(turn: EpisodeTurn) -> list[Doing | None]:
     """`choose-list` and `click-scroll-list`, where several may be asked for."""
     names = turn.said(r"Select (.*) from the").split(", ")
     return [Doing("SELECT", turn.all("select")[0], {"value": name}) for name in names]
 
 
-def boxes(turn: Turn) -> list[Doing | None]:
+def boxes(turn: EpisodeTurn) -> list[Doing | None]:
     """`click-option` and the exact ones of `click-checkboxes`: labels with one of the names."""
     names = turn.said(r"Select (.*) and click").split(", ")
     return [click(one) for one in turn.all("label") if one.text in names]
 
 
-def similar_boxes(turn: Turn) -> list[Doing | None]:
+def similar_boxes(turn: EpisodeTurn) -> list[Doing | None]:
     """`click-checkboxes-soft`: labels that mean the same as one of the words."""
     words = turn.said(r"similar to (.*) and click").lower().split(", ")
     wanted = {one for group in _SYNONYMS for one in group if group & {*words}} | {*words}
     return [click(one) for one in turn.all("label") if one.text.lower() in wanted]
 
 
-def popup_login(turn: Turn) -> Doing | None:
+def popup_login(turn: EpisodeTurn) -> Doing | None:
     """`login-user-popup`: a question may come up as a field is clicked."""
     if cancel := turn.named("Cancel", "button"):
         return click(cancel)
@@ -207,7 +207,7 @@ def popup_login(turn: Turn) -> Doing | None:
     return _submit(turn)
 
 
-def completion(turn: Turn) -> Doing | None:
+def completion(turn: EpisodeTurn) -> Doing | None:
     """`use-autocomplete`: an item of the list that opens, if the goal says its end."""
     start, *end = turn.quoted
     if turn.number == 0:
@@ -216,7 +216,7 @@ def completion(turn: Turn) -> Doing | None:
     return click(items[0]) if items and turn.number == 1 else _submit(turn)
 
 
-def flight(turn: Turn) -> Doing | None:
+def flight(turn: EpisodeTurn) -> Doing | None:
     """`book-flight`: its results are read one after the other, each best one so far by a hover."""
     fields = turn.all("input")
     if not fields:
@@ -233,7 +233,7 @@ def flight(turn: Turn) -> Doing | None:
     return picked(turn, fields[2])
 
 
-def _result(turn: Turn) -> Doing | None:
+def _result(turn: EpisodeTurn) -> Doing | None:
     """The next action on a list of flights, of which about one can be seen at a time."""
     prices = "cheapest" in turn.goal
     values = turn.all("button", words="flight-price") if prices else turn.all(words="time-duration")
@@ -261,13 +261,13 @@ def _worth(text: str) -> int:
     return int(found[1]) if found else sys.maxsize
 
 
-def film(turn: Turn) -> list[Doing | None]:
+def film(turn: EpisodeTurn) -> list[Doing | None]:
     """`multi-layouts` and `multi-orderings`: fields whose labels differ and change places."""
     fields = turn.all("input")
     return [enter(_labelled(turn, words, fields), turn.said(said)) for words, said in _FIELDS]
 
 
-def search(turn: Turn) -> Doing | None:
+def search(turn: EpisodeTurn) -> Doing | None:
     """`search-engine`: results are three to a page."""
     place = int(turn.said(r"the (\d+)\w+ search")) - 1
     page, row = divmod(place, 3)
@@ -277,7 +277,7 @@ def search(turn: Turn) -> Doing | None:
     return in_turn(turn, (*asked, *turned, click(links[row]) if links else None))
 
 
-def guess(turn: Turn) -> Doing | None:
+def guess(turn: EpisodeTurn) -> Doing | None:
     """`guess-number`: from the middle towards where the last answer points."""
     if turn.number % 2:
         return _submit(turn)
@@ -287,14 +287,14 @@ def guess(turn: Turn) -> Doing | None:
     return enter(turn.all("input")[0], str(number + step))
 
 
-def _labelled(turn: Turn, words: Set[str], fields: list[Element]) -> Element:
+def _labelled(turn: EpisodeTurn, words: Set[str], fields: list[Element]) -> Element:
     """The field nearest to a short text with one of the words."""
     texts = ((one, one.text.rstrip(":").split()) for one in turn.elements)
     labels = [one for one, said in texts if words & set(said) and len(said) < 3]
     return turn.nearest(labels[-1], fields)
 
 
-def _submit(turn: Turn) -> Doing | None:
+def _submit(turn: EpisodeTurn) -> Doing | None:
     """A click on the last button, whatever it is called, or on what stands last."""
     return click((turn.all("button") or turn.elements)[-1])
 

@@ -68,7 +68,7 @@ class Doing:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class EpisodeTurn:
     """A turn of an episode.
 
     goal: what the page asks for.
@@ -133,7 +133,7 @@ class Turn:
         return min(among, key=distance)
 
 
-Script = Callable[[Turn], Doing | None]
+Script = Callable[[EpisodeTurn], Doing | None]
 """Return the action of a turn; None where the page offers none."""
 
 
@@ -154,7 +154,7 @@ def scroll(pixels: int) -> Doing:
     return Doing("SCROLL_BY", None, {"delta_x": 0, "delta_y": pixels})
 
 
-def in_turn(turn: Turn, doings: Iterable[Doing | None]) -> Doing | None:
+def in_turn(turn: EpisodeTurn, doings: Iterable[Doing | None]) -> Doing | None:
     """The doing whose number is that of the turn; the last one once they are over."""
     listed: Iterator[Doing | None] = iter(doings)
     last = None

@@ -240,7 +240,7 @@ def test_files_that_cannot_be_read_are_refused_in_one_line() -> None:
     assert check().endswith("questions.jsonl holds no questions")
     write(ROW)
     Path("set/questions.jsonl").write_text('{"id": 1}\n{"id": NaN}')
-    assert "questions.jsonl, line 2: no JSON: NaN is no JSON" in check()
+    assert "questions.jsonl, line 2: JSON is malformed" in check()
 
 
 def test_links_out_of_the_folder_are_not_followed() -> None:

@@ -17,7 +17,7 @@ from parsers.points.spelling import MOST
 from parsers.screen import Point, from_object
 from parsers.screen.families import FAMILIES
 from parsers.screen.family import Family
-from parsers.screen.spelling import spell_action
+from parsers.screen.spelling import write_action
 from tests.harness.benchmarks.grounding._files import png, write
 from tests.harness.commands.tool import isolate
 from tests.servers import WireServer
@@ -49,7 +49,7 @@ class Speaker:
         text = json.dumps(ask.messages)
         (goal,) = (goal for goal in GOLD if goal in text)
         action = from_object(GOLD[goal], (1, 1))
-        said = spell_action(action, self.family, self.numbers, PHONE, side=self.side)  # type: ignore[arg-type]
+        said = write_action(action, self.family, self.numbers, PHONE, side=self.side)  # type: ignore[arg-type]
         assert said is not None
         return Answer(said)
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
-import json
-import struct
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -17,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from harness.benchmarks.screen import agentcpm
 from harness.benchmarks.screen.aitw import ZOO as AITZ
 from harness.benchmarks.screen.androidcontrol import BENCHMARK as ANDROID_CONTROL
 from harness.benchmarks.screen.androidcontrol import CURATED, FILES
@@ -26,7 +21,6 @@ from harness.benchmarks.screen.guiact import BENCHMARK as GUIACT
 from harness.benchmarks.screen.omniact import BENCHMARK as OMNIACT
 from harness.benchmarks.screen.omniact import read as omniact_rows
 from harness.benchmarks.screen.sets import ScreenSet
-from harness.benchmarks.screen.tfrecords import crc32c, masked, records
 from harness.errors import DataError
 from harness.runs import Unit
 from parsers.actions import Action
@@ -197,7 +191,7 @@ def test_guiact_steps_hold_several_actions_on_elements(tmp_path: Path) -> None:
     opened = small(GUIACT).open(data=guiact(tmp_path, *labels))
     (unit,) = opened.entries
     detail = unit.detail
-    assert opened.pictures(unit) == (png(),)
+    assert opened.pictures(unit) == (png(),) and not opened.notices
     assert [one.name for one in parts(detail.gold.action)] == ["click", "type", "enter", "scroll"]
     assert detail.asked.script and unit.parents["episode"] == "abc"
     said = [
@@ -335,100 +329,6 @@ def test_votes_count_what_an_action_does(one: Action, other: Action, same: bool)
 # TFRecords, written by the definition of their format
 
 
-def varint(value: int) -> bytes:
-    value &= (1 << 64) - 1
-    found = b""
-    while value > 127:
-        found, value = found + bytes([value & 127 | 128]), value >> 7
-    return found + bytes([value])
-
-
-def piece(number: int, data: bytes) -> bytes:
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def feature(value: list[bytes] | list[int]) -> bytes:
-    if value and isinstance(value[0], int):
-        return piece(3, piece(1, b"".join(varint(int(one)) for one in value)))
-    return piece(1, b"".join(piece(1, bytes(one)) for one in value))
-
-
-def message(features: Mapping[str, list[bytes] | list[int]]) -> bytes:
-    entries = [piece(1, name.encode()) + piece(2, feature(one)) for name, one in features.items()]
-    return piece(1, b"".join(piece(1, entry) for entry in entries))
-
-
-def record(data: bytes) -> bytes:
-    length = struct.pack("<Q", len(data))
-    sums = [struct.pack("<I", masked(crc32c(one))) for one in (length, data)]
-    return length + sums[0] + data + sums[1]
-
-
-def rect(*edges: int) -> bytes:
-    return b"".join(
-        varint(number << 3) + varint(edge) for number, edge in enumerate(edges, start=1)
-    )
-
-
-def forest(*boxes: tuple[int, int, int, int]) -> bytes:
-    nodes = b"".join(piece(1, varint(8) + varint(3) + piece(2, rect(*box))) for box in boxes)
-    return piece(1, piece(1, rect(0, 0, *SIZE)) + piece(11, nodes))
-
-
-def episode(number: int, actions: list[dict[str, Any]]) -> bytes:
-    many = len(actions) + 1
-    return message(
-        {
-            "episode_id": [number],
-            "goal": [b"Buy it"],
-            "actions": [json.dumps(one).encode() for one in actions],
-            "step_instructions": [f"step {n}".encode() for n in range(many - 1)],
-            "screenshots": [png()] * many,
-            "screenshot_widths": [SIZE[0]] * many,
-            "screenshot_heights": [SIZE[1]] * many,
-            "accessibility_trees": [forest((-4, 10, 30, 40), (20, 20, 60, 60))] * many,
-        }
-    )
-
-
-ACTIONS: list[dict[str, Any]] = [
-    {"action_type": "open_app", "app_name": "Shop"},
-    {"action_type": "long_press", "x": 25, "y": 30},
-    {"action_type": "scroll", "direction": "down"},
-    {"action_type": "input_text", "text": "tea"},
-    {"action_type": "navigate_back"},
-    {"action_type": "wait"},
-]
-
-
-@pytest.fixture
-def tfrecords(tmp_path: Path) -> Path:
-    data = record(episode(5, ACTIONS)) + record(episode(6, ACTIONS[2:3]))
-    place = tmp_path / "records"
-    place.mkdir()
-    (place / "android_control-00000-of-00001").write_bytes(gzip.compress(data))
-    write(place / "splits.json", {"train": [6], "validation": [], "test": [5]})
-    return place
-
-
-def test_the_steps_of_agentcpm_come_from_tfrecords(tfrecords: Path, tmp_path: Path) -> None:
-    target = tmp_path / "androidcontrol"
-    assert agentcpm.main([str(tfrecords), str(target)]) == 0
-    opened = small(ANDROID_CONTROL).open(data=target, splits=["agentcpm"])
-    counts = Counter(unit.labels["action"] for unit in opened.entries)
-    # Steps that open an app are left out, long presses are taps, and a last step is added.
-    assert counts == Counter(["click", "scroll", "type", "back", "wait", "complete"])
-    assert [unit.unit_id for unit in opened.entries] == [f"5_{n}" for n in range(1, 7)]
-    click = opened.entries[0].detail.gold
-    assert click.action.point == (25.0, 30.0)
-    assert click.boxes["a11y"] == ((0, 0, 200, 100), (-4, 10, 30, 40), (20, 20, 60, 60))
-    assert opened.pictures(opened.entries[0]) == (png(),)
-    assert opened.declared and opened.declared.main.name == "agentcpm-ac"
-    assert "qwen-ac" not in opened.declared.scores  # nobody has chosen these boxes
-    with pytest.raises(DataError, match="where 10,161 are published"):
-        ANDROID_CONTROL.open(data=target, splits=["agentcpm"])
-
-
 def test_the_steps_of_agentcpm_come_from_its_own_conversion(tmp_path: Path) -> None:
     step = {
         "episode_id": 5,
@@ -452,137 +352,13 @@ def test_the_steps_of_agentcpm_come_from_its_own_conversion(tmp_path: Path) -> N
     assert gold[0].point == (20.0, 20.0)
     assert gold[1].arguments["direction"] == "down"  # the finger went up
     assert opened.entries[0].detail.gold.boxes["a11y"] == (pytest.approx((10, 10, 50, 30)),)
-
-
-def test_without_either_the_split_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "gold.jsonl").write_text("")
-    with pytest.raises(DataError, match="does not hold its 137 validation episodes"):
+    assert opened.declared and opened.declared.main.name == "agentcpm-ac"
+    assert "qwen-ac" not in opened.declared.scores  # nobody has chosen these boxes
+    with pytest.raises(DataError, match="where 10,161 are published"):
         ANDROID_CONTROL.open(data=tmp_path, splits=["agentcpm"])
 
 
-def cut(data: bytes) -> bytes:
-    return data[: len(data) // 2]
-
-
-def damaged(data: bytes) -> bytes:
-    plain = bytearray(gzip.decompress(data))
-    plain[3] ^= 1
-    return bytes(plain)
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (cut, "ends within record 1: download it again"),
-        (lambda data: cut(gzip.decompress(data)), "ends within record 1: download it again"),
-        (damaged, "record 1: damaged, or not a TFRecord file"),
-        (lambda _: gzip.compress(record(b"\xff\xff")), "record 1: "),
-        (lambda _: record(message({"goal": [b"x"]})), "missing required field `episode_id`"),
-    ],
-)
-def test_a_damaged_tfrecord_is_one_line(
-    change: Any, said: str, tfrecords: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (file,) = tfrecords.glob("android_control*")
-    file.write_bytes(change(file.read_bytes()))
-    assert agentcpm.main([str(tfrecords), str(tmp_path / "out")]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1 and said in told
-
-
-WHOLE: dict[str, Any] = {
-    "episode_id": [5],
-    "goal": [b"Buy it"],
-    "actions": [b'{"action_type": "click", "x": 1, "y": 2}'],
-    "step_instructions": [b"tap"],
-    "screenshots": [png()] * 2,
-    "screenshot_widths": [200] * 2,
-    "screenshot_heights": [100] * 2,
-    "accessibility_trees": [forest((0, 0, 9, 9))] * 2,
-}
-
-
-@pytest.mark.parametrize("name", WHOLE)
-@pytest.mark.parametrize(
-    "value", [None, [], [b"\xff\xfe"], [0], [-1], [2**63 - 1], [b"x"] * 9, [7] * 9]
-)
-def test_a_feature_that_is_absent_or_of_another_kind_is_one_line(
-    name: str, value: Any, tfrecords: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    features = {key: one for key, one in {**WHOLE, name: value}.items() if one is not None}
-    (file,) = tfrecords.glob("android_control*")
-    file.write_bytes(record(message(features)))
-    code = agentcpm.main([str(tfrecords), str(tmp_path / "out")])
-    told = capsys.readouterr()
-    if code:
-        assert code == 2 and told.err.count("\n") == 1 and "record 1" in told.err
-        assert not (tmp_path / "out").exists()
-    else:  # Another id, or another text.
-        assert name in ("episode_id", "goal", "step_instructions", "screenshots")
-
-
-@pytest.mark.parametrize(
-    "action",
-    [
-        *("", "{", "[]", "null", "3", '"click"', "{}", '{"action_type": null}'),
-        '{"action_type": "click"}',
-        '{"action_type": "click", "x": null, "y": 1}',
-        '{"action_type": "click", "x": "1", "y": 1}',
-        '{"action_type": "click", "x": 1e999, "y": 1}',
-        '{"action_type": "click", "x": NaN, "y": 1}',
-        '{"action_type": "click", "x": {"a": [1]}, "y": 1}',
-        '{"action_type": "scroll"}',
-        '{"action_type": "scroll", "direction": "sideways"}',
-        '{"action_type": "scroll", "direction": ["up"]}',
-        '{"action_type": "input_text", "text": 4}',
-        '{"action_type": "wait", "more": ' + "[" * 9_000 + "]" * 9_000 + "}",
-        '{"action_type": ["click"]}',
-    ],
-)
-def test_an_action_that_cannot_be_read_is_one_line(
-    action: str, tfrecords: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (file,) = tfrecords.glob("android_control*")
-    file.write_bytes(record(message({**WHOLE, "actions": [action.encode()]})))
-    assert agentcpm.main([str(tfrecords), str(tmp_path / "out")]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1 and "record 1" in told
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\0" * 50_000_000,
-        b"\1" * 99,
-        struct.pack("<Q", 1 << 29) + struct.pack("<I", masked(crc32c(struct.pack("<Q", 1 << 29)))),
-        record(b"")[:-1],
-        record(b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"),
-        record(b"\x0b"),
-        record(piece(1, piece(1, piece(1, b"\xff") + piece(2, b"")))),
-        gzip.compress(b"\0" * 50_000_000),
-        gzip.compress(record(b"x"))[:-9],
-        b"\x1f\x8b" + b"\xff" * 50,
-    ],
-    ids=range(10),
-)
-def test_bytes_that_are_no_records_are_one_line(
-    data: bytes, tfrecords: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (file,) = tfrecords.glob("android_control*")
-    file.write_bytes(data)
-    assert agentcpm.main([str(tfrecords), str(tmp_path / "out")]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1 and str(file) in told and len(told) < 500
-
-
-def test_the_check_sum_is_castagnolis() -> None:
-    assert crc32c(b"123456789") == 0xE3069283
-
-
-def test_data_is_checked_where_the_library_is_installed(tmp_path: Path) -> None:
-    pytest.importorskip("google_crc32c", reason="needs the extra [tfrecords]")
-    data = bytearray(record(b"some data"))
-    data[-6] ^= 1
-    (tmp_path / "a").write_bytes(data)
-    with pytest.raises(DataError, match="record 1: its check sum differs"):
-        list(records(tmp_path / "a"))
+def test_without_its_conversion_the_split_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "gold.jsonl").write_text("")
+    with pytest.raises(DataError, match="does not hold its 137 validation episodes"):
+        ANDROID_CONTROL.open(data=tmp_path, splits=["agentcpm"])

@@ -16,7 +16,6 @@ from reports.analyses.intervals import second_intervals
 from reports.command import report
 from reports.comparison.command import compare
 from reports.errors import classify_run
-from reports.tables import by_table
 from tests.reports.kinds.episode.worlds import EPISODES, Played, click, forms
 
 
@@ -74,10 +73,10 @@ def test_frames_have_reward_steps_and_end(run: Path, tmp_path: Path, stored: boo
 
 
 def test_success_is_told_by_steps_taken_and_by_end(run: Path) -> None:
-    by_steps = by_table(run, "steps").query("headline").set_index("steps")
+    by_steps = main_table(run, "steps").query("headline").set_index("steps")
     assert by_steps["episodes"].tolist() == [3, 2, 2, 0]
     assert by_steps.loc["2", "success_micro"] == pytest.approx(1 / 3)
-    by_end = by_table(run, "end").query("headline").set_index("end")["episodes"]
+    by_end = main_table(run, "end").query("headline").set_index("end")["episodes"]
     assert (by_end["step limit"], by_end["unknown"]) == (2, 0)
 
 

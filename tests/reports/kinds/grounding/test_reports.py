@@ -20,7 +20,7 @@ from reports.frames.steps import steps_frame
 from reports.kinds.grounding import grounding_facts, grounding_keys
 from reports.published.beside import published_beside
 from reports.settings import settings_of
-from reports.tables import by_table, main_table
+from reports.tables import main_table
 from tests.grounding import TARGETS, Screens
 from tests.harness.commands.tool import call
 from tests.reports.kinds.grounding.conftest import Made
@@ -112,7 +112,7 @@ def test_absent_targets_are_in_one_measure_and_left_out_of_the_other(made: Made)
 def test_quartiles_are_of_the_sizes_of_all_targets_of_the_run(made: Made) -> None:
     # Areas of 1,280, 1,600 and 2,304 pixels, and a polygon of 54,900.
     assert Target("polygon", TARGETS["map"][2].numbers).area == 54_900
-    table = by_table(made("mixed", MIXED), "target_size")
+    table = main_table(made("mixed", MIXED), "target_size")
     rows = table[table["headline"]].set_index("target_size")["items"].to_dict()
     assert rows == {
         "up to 1,520 px²": 1,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reports.published.beside import published_beside
-from reports.tables import by_table, main_table
+from reports.tables import main_table
 from tests.harness.commands.tool import call, isolate
 
 LIMIT = 60
@@ -57,9 +57,9 @@ def test_the_oracle_is_always_right_and_the_middle_hardly_ever(folder: Path) -> 
 
 def test_every_group_adds_up_to_all_items(folder: Path) -> None:
     for key in ("role", "size", "target", "target_size", "cell", "size,target"):
-        table = by_table(folder / "centre", key)
+        table = main_table(folder / "centre", key)
         assert table[table["headline"]]["items"].sum() == LIMIT
-    names = by_table(folder / "centre", "target_size")["target_size"].unique().tolist()
+    names = main_table(folder / "centre", "target_size")["target_size"].unique().tolist()
     assert len(names) == 5 and names[-1] == "absent"
 
 

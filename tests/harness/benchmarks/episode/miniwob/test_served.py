@@ -8,9 +8,9 @@ import pytest
 
 import harness
 from harness.benchmarks.episode.miniwob.benchmark import MiniWoBWorld, episode_of, pages
-from harness.benchmarks.episode.miniwob.turn import Turn
+from harness.benchmarks.episode.miniwob.turn import EpisodeTurn
 from harness.records import Step
-from parsers.points import spell_point
+from parsers.points import write_point
 from parsers.records import StepInfo
 from tests.harness.benchmarks.episode.miniwob.played import choices_of, needs_miniwob, seen
 from tests.harness.commands.tool import call, isolate
@@ -31,13 +31,13 @@ def test_a_model_that_points_at_the_button_gets_the_reward(
     finally:
         world.close()
     info = StepInfo("", "", 0, 0, "", "", "", "", "", goal)
-    turn = Turn.of(Step("", info, ()), choices)
+    turn = EpisodeTurn.of(Step("", info, ()), choices)
     points = {name: turn.point_of(turn.named(name) or pytest.fail(name)) for name in ("ONE", "TWO")}
     asked: list[Ask] = []
 
     def react(ask: Ask) -> Answer:
         asked.append(ask)
-        return Answer(text=spell_point("plain", points["ONE"], "CLICK", ""))
+        return Answer(text=write_point("plain", points["ONE"], "CLICK", ""))
 
     with WireServer(react) as server:
         done = call(
@@ -81,7 +81,7 @@ def test_earlier_steps_of_an_episode_are_turns_with_their_last_screenshots(
     def react(ask: Ask) -> Answer:
         asked.append(ask)
         place = (80.0, 150.0 + len(asked))
-        return Answer(text="Nothing here.\n" + spell_point("ui-tars", place, "CLICK", ""))
+        return Answer(text="Nothing here.\n" + write_point("ui-tars", place, "CLICK", ""))
 
     with WireServer(react) as server:
         done = call(
@@ -126,7 +126,7 @@ def test_screenshots_that_differ_are_shown_again(
 
     def react(ask: Ask) -> Answer:
         asked.append(ask)
-        return Answer(text=spell_point("ui-tars", place, "TYPE", "x" * len(asked)))
+        return Answer(text=write_point("ui-tars", place, "TYPE", "x" * len(asked)))
 
     with WireServer(react) as server:
         done = call(

@@ -19,7 +19,7 @@ from harness.benchmarks.episode.miniwob.benchmark import (
     pages,
 )
 from harness.benchmarks.episode.miniwob.policy import SCRIPTS
-from harness.benchmarks.episode.miniwob.turn import Element, Turn
+from harness.benchmarks.episode.miniwob.turn import Element, EpisodeTurn
 from harness.dialogue import SCREENSHOT, Observation
 from harness.live.chromium import chromium
 from harness.live.contract import PAGE
@@ -67,7 +67,7 @@ def test_a_seed_is_a_text_even_if_it_looks_like_a_number(world: MiniWoBWorld) ->
 
 def click(world: MiniWoBWorld, text: str) -> Any:
     observation = world.observe()
-    turn = Turn("", 0, tuple(map(Element.of, choices_of(observation))))
+    turn = EpisodeTurn("", 0, tuple(map(Element.of, choices_of(observation))))
     chosen = turn.named(text)
     assert chosen is not None
     return seen(world.act(Action("CLICK", point=turn.point_of(chosen))))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.settings import public
+from harness.runs.places import public
 
 
 @pytest.mark.parametrize(
