@@ -1,42 +1,22 @@
-"""The calls of a verification: what is asked, in which order, and the replies.
-
-All of it is one dialogue of the engine, so that limits, retries and costs are those of a run.
-"""
+"""The calls of a verification: what is asked, and what was answered."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from adapters.contract import AdapterInfo, Generation
-from adapters.conversation import (
-    Conversation,
-    Finish,
-    Message,
-    Reply,
-    Text,
-    system,
-    user,
-)
-from harness.dialogue import Ask, Dialogue
+from adapters.conversation import Conversation, Finish, Message, Reply, Text, system, user
+from harness.dialogue import Ask
 from harness.pictures import PicturePolicy, Recipe
 from harness.planning.pricing import tokens_of
 from harness.runs import CallRecord
-from harness.verify import scenes
+from harness.verify import scenes, texts
 from harness.verify.album import Album
-from harness.verify.texts import (
-    CONTEXT_TOKENS,
-    COPY,
-    COUNTED,
-    FILLER,
-    SHORT,
-    SIZES,
-    SYSTEM,
-    groups,
-)
+from harness.verify.texts import COUNTED, SIZES, groups
 from harness.views import PlaceView
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
@@ -72,10 +52,6 @@ class Probe:
     seed: int = 1
     records: dict[str, CallRecord] = field(default_factory=dict)
     answerer: dict[str, str] = field(default_factory=dict)
-    suspects: Callable[[Probe, str], bool] = lambda probe, check: False
-    """Whether a check looks bad enough to be asked again."""
-    above: Callable[[Probe], int | None] = lambda probe: None
-    """The context length that a call has shown; None if it has shown none."""
 
     # The record of calls that the engine writes to.
 
@@ -127,15 +103,10 @@ class Probe:
 
     # What is asked.
 
-    def calls_of(self, check: str) -> tuple[str, ...]:
-        """The calls that a check needs, the first time that it is asked."""
-        return groups(self.quick).get(check, ())
-
-    @property
-    def planned(self) -> tuple[str, ...]:
-        """The calls that are made unless something ends the verification early."""
-        calls = (call for check in self.wants for call in groups(self.quick).get(check, ()))
-        return tuple(dict.fromkeys(calls))
+    def calls_of(self, *checks: str) -> tuple[str, ...]:
+        """The calls that checks need, the first time that they are asked."""
+        needed = groups(self.quick)
+        return tuple(dict.fromkeys(call for check in checks for call in needed.get(check, ())))
 
     def again(self, check: str) -> tuple[str, ...]:
         """The further calls of a check that looks bad."""
@@ -150,47 +121,6 @@ class Probe:
             "order": ("order-again",),
             "repeats": tuple(f"repeats-again-{n}" for n in range(1, 5)),
         }.get(check, ())
-
-    REPEATED: ClassVar = ("picture cache", "corners", "coverage", "order", "points", "repeats")
-
-    def dialogue(self) -> Dialogue:
-        """Make the calls, stage by stage; what a stage shows decides about the next."""
-        left = dict.fromkeys(self.planned)
-
-        def take(names: Iterable[str]) -> Iterator[Ask]:
-            for name in list(names):
-                if name in left:
-                    del left[name]
-                    yield self.ask(name)
-
-        first = tuple(take(("copy", "short-1", "short-2", "short-3")))
-        for ask in first[:1]:
-            yield ask
-        if first[1:]:
-            yield first[1:]
-        for ask in take(("base", "size-a", "noisy")):
-            yield ask
-        if self.suspects(self, "picture seen"):
-            return Prediction(Status.NONE)
-        repeats = [name for name in left if name.startswith("repeats")]
-        most = [name for name in left if name not in (*repeats, "size-c")]
-        if together := tuple(take(most)):
-            yield together
-        limit, tokens = self.above(self), tokens_of_size(self, "size-c")
-        if limit is None or tokens is None or tokens <= limit:
-            yield from take(("size-c",))
-        for check in self.REPEATED[:-1]:
-            if check in self.wants and self.suspects(self, check):
-                yield tuple(map(self.ask, self.again(check)))
-        half = len(repeats) // 2
-        for ask in take(repeats[:half]):
-            yield ask
-        if at_once := tuple(take(repeats[half:])):
-            yield at_once
-            if not self.quick and self.suspects(self, "repeats"):
-                for name in self.again("repeats"):
-                    yield self.ask(name)
-        return Prediction(Status.NONE)
 
     def ask(self, name: str) -> Ask:
         """Return the call of a name."""
@@ -218,9 +148,9 @@ class Probe:
             return (user(f"Count from 1 to {COUNTED[name][1]}, with commas between."),)
         match kind:
             case "copy":
-                return (user(f"Copy this text and write nothing else: {COPY}"),)
+                return (user(f"Copy this text and write nothing else: {texts.COPY}"),)
             case "short":
-                return (user(SHORT[int(number) - 1]),)
+                return (user(texts.SHORT[int(number) - 1]),)
             case "base":
                 return (user(ask["code"]),)
             case "noisy":
@@ -228,10 +158,10 @@ class Probe:
                 return (user(album.stored(f"noisy 448x448 {own}"), ask["code"]),)
             case "system" | "no":
                 asked = user("What is the pass word? Write the word only.")
-                return (system(SYSTEM), asked) if kind == "system" else (asked,)
+                return (system(texts.SYSTEM), asked) if kind == "system" else (asked,)
             case "with":
                 shown = user(album.stored("code 448x448 size0"), ask["code"])
-                return system(SYSTEM), shown
+                return system(texts.SYSTEM), shown
             case "context":
                 return (user(self.long_text),)
             case "corners":
@@ -280,9 +210,13 @@ class Probe:
     def long_text(self) -> str:
         """A text of as many tokens as a run may need, with numbers at its ends and its middle."""
         known = self.info().context_tokens
-        wanted = min(CONTEXT_TOKENS, known - 1024) if known and known > 2048 else CONTEXT_TOKENS
-        each = self.estimated(user(FILLER * 50)) / 50
-        lines = [FILLER] * max(3, round(wanted / each))
+        wanted = (
+            min(texts.CONTEXT_TOKENS, known - 1024)
+            if known and known > 2048
+            else texts.CONTEXT_TOKENS
+        )
+        each = self.estimated(user(texts.FILLER * 50)) / 50
+        lines = [texts.FILLER] * max(3, round(wanted / each))
         for share, word, key in zip(
             (0.02, 0.5, 0.98), ("first", "second", "third"), self.keys, strict=True
         ):
@@ -341,12 +275,3 @@ class Probe:
                     return x, y
                 return x / picture.width * most, y / picture.height * most
         return None
-
-
-def tokens_of_size(probe: Probe, name: str) -> int | None:
-    """What a picture should cost by the counts so far: as much more as it has pixels."""
-    one = probe.added("size-b")
-    if one is None:
-        return None
-    (width, height), (w, h) = SIZES[name], SIZES["size-b"]
-    return one * width * height // (w * h)

@@ -9,32 +9,9 @@ from typing import Any
 
 from adapters.conversation import system
 from adapters.picture_tokens import FAMILIES
-from harness.verify import scenes
+from harness.verify import replies, scenes, sight
 from harness.verify.calls import Probe
 from harness.verify.declared import Declared
-from harness.verify.replies import (
-    Thought,
-    judge_bytes,
-    judge_context,
-    judge_copy,
-    judge_output,
-    judge_repeats,
-    judge_system,
-    judge_template,
-    judge_thinking,
-    judge_usage,
-)
-from harness.verify.sight import (
-    COLOR_WORDS,
-    judge_corners,
-    judge_coverage,
-    judge_history,
-    judge_ladder,
-    judge_order,
-    judge_points,
-    judge_seen,
-    rows_read,
-)
 from harness.verify.sizes import Fit, judge_sizes
 from harness.verify.texts import COPY, COUNTED, PASS_WORD, SHORT, SIZES, SYSTEM
 from harness.verify.words import (
@@ -60,8 +37,6 @@ class Judge:
         self.fit: Fit | None = None
         self.interval: tuple[float, float] | None = None
         self.reading_px: float | None = None
-        probe.suspects = lambda _, check: self._is_suspect(check)
-        probe.above = lambda _: self.context_limit()
 
     def checks(self) -> list[Check]:
         """Return every check whose calls were made, in order."""
@@ -85,7 +60,7 @@ class Judge:
             "picture seen": self._seen,
             "sizes": self._sizes,
             "refused sizes": self._refused,
-            "bytes": lambda: judge_bytes(probe.count("size-a"), probe.count("noisy")),
+            "bytes": lambda: replies.judge_bytes(probe.count("size-a"), probe.count("noisy")),
             "picture cache": self._cache,
             "usage": self._usage,
             "corners": self._corners,
@@ -104,13 +79,13 @@ class Judge:
         found = rules[name]()
         return None if found is None else Check(name, found.verdict, found.detail, calls)
 
-    def _is_suspect(self, name: str) -> bool:
+    def is_suspect(self, name: str) -> bool:
         """Return True for a check to ask again, and for pictures that do not arrive at all."""
         if name == "picture seen":
             made = [one for one in ("size-a", "noisy") if one in self.probe.records]
             unread = not any(self._reads(one) for one in made)
             added = [self.probe.added(one) for one in made]
-            return bool(made) and judge_seen([not unread], added).verdict == BROKEN
+            return bool(made) and sight.judge_seen([not unread], added).verdict == BROKEN
         check = self.check(name)
         return check is not None and check.rule in (SUSPICIOUS, BROKEN)
 
@@ -119,20 +94,20 @@ class Judge:
     def _copy(self) -> Found:
         others = [self.probe.said(f"short-{n}") for n in (1, 2, 3)]
         known = re.findall(r"\w+", f"{COPY} {' '.join(SHORT)} ok hi blue four 4".lower())
-        return judge_copy(COPY, self.probe.said("copy"), others, known)
+        return replies.judge_copy(COPY, self.probe.said("copy"), others, known)
 
     def _template(self) -> Found:
         probe, expected = self.probe, self.declared.template
-        replies = [probe.reply(f"short-{n}") for n in (1, 2, 3)]
-        ids = [len(r.token_ids[0]) for r in replies if r is not None and r.token_ids is not None]
-        if len(ids) == len(replies):
+        answers = [probe.reply(f"short-{n}") for n in (1, 2, 3)]
+        ids = [len(r.token_ids[0]) for r in answers if r is not None and r.token_ids is not None]
+        if len(ids) == len(answers):
             expected = tuple(ids)
-        return judge_template(expected, [probe.count(f"short-{n}") for n in (1, 2, 3)])
+        return replies.judge_template(expected, [probe.count(f"short-{n}") for n in (1, 2, 3)])
 
     def _system(self) -> Found:
         probe, expected = self.probe, self.probe.estimated(system(SYSTEM))
         said = PASS_WORD in probe.said("system").lower()
-        return judge_system(said, probe.count("system"), probe.count("no-system"), expected)
+        return replies.judge_system(said, probe.count("system"), probe.count("no-system"), expected)
 
     def _output(self, name: str) -> Found | None:
         reply = self.probe.reply(name)
@@ -143,13 +118,13 @@ class Judge:
         for number in re.findall(r"\d{1,4}", self.probe.said(name)):
             reached += int(number) == reached + 1
         tokens = reply.usage.output if reply.usage else None
-        return judge_output(limit, reached, reply.finish.value, tokens, goal)
+        return replies.judge_output(limit, reached, reply.finish.value, tokens, goal)
 
     def _context(self) -> Found:
         probe = self.probe
         expected = probe.estimated(*probe.ask("context").conversation.messages)
         error = probe.refused("context") or None
-        return judge_context(
+        return replies.judge_context(
             probe.keys, probe.said("context"), probe.count("context"), expected, error
         )
 
@@ -165,8 +140,8 @@ class Judge:
             said = without_thinking(reply.text)
             thoughts = reply.reasoning or ("" if said == reply.text else reply.text)
             tokens = reply.usage.reasoning if reply.usage else None
-            rows.append(Thought(thoughts, tokens, said, reply.finish.value))
-        return judge_thinking(rows, self.declared.thinks, self.declared.told)
+            rows.append(replies.Thought(thoughts, tokens, said, reply.finish.value))
+        return replies.judge_thinking(rows, self.declared.thinks, self.declared.told)
 
     def _repeats(self) -> Found:
         probe = self.probe
@@ -174,10 +149,10 @@ class Judge:
         half = len(probe.calls_of("repeats")) // 2
         alone, at_once = ([probe.said(n) for n in some] for some in (names[:half], names[half:]))
         greedy = probe.info().greedy(probe.generation)
-        found = judge_repeats(alone, at_once, None, greedy=greedy)
+        found = replies.judge_repeats(alone, at_once, None, greedy=greedy)
         again = [probe.said(n) for n in probe.again("repeats") if n in probe.records]
         if found.verdict == BROKEN and again:
-            second = judge_repeats(again, (), None, greedy=greedy)
+            second = replies.judge_repeats(again, (), None, greedy=greedy)
             return found if second.verdict == BROKEN else Found(SUSPICIOUS, "not repeatable")
         return found
 
@@ -187,7 +162,7 @@ class Judge:
         probe, family = self.probe, FAMILIES.get(self.declared.family or "")
         counts_one = family is not None and family.rule(448, 448).tokens < 8
         plain = [probe.count(name) for name in ("base", "copy") if name in probe.records]
-        return judge_usage(plain[:1], [probe.count("size-a")], counts_one)
+        return replies.judge_usage(plain[:1], [probe.count("size-a")], counts_one)
 
     def counts(self) -> list[int | None]:
         """Tokens of the pictures of the five sizes; None where one was refused or not counted."""
@@ -234,7 +209,7 @@ class Judge:
         if refused and len(made) - len(refused) < 3:
             return Found(CANNOT_TELL, "too few sizes were answered")
         tokens = [self.probe.added(name) for name in made]
-        return judge_seen([self._reads(name) for name in made], tokens)
+        return sight.judge_seen([self._reads(name) for name in made], tokens)
 
     def _cache(self) -> Found | None:
         probe = self.probe
@@ -261,10 +236,10 @@ class Judge:
         own = {"corners-2": "c2", "corners-3": "c3"}.get(name, "c")
         text, said = self.probe.said(name).lower(), list[tuple[str, str]]()
         for word, digit in re.findall(r"([a-z]+)[^a-z0-9]*(\d)?", text):
-            if word in COLOR_WORDS:
-                said.append((COLOR_WORDS[word], digit or "-"))
+            if word in sight.COLOR_WORDS:
+                said.append((sight.COLOR_WORDS[word], digit or "-"))
         said = [*said[:4], *[("none", "-")] * (4 - len(said))]
-        return judge_corners(scenes.corner_truth(own, self.probe.seed), said)
+        return sight.judge_corners(scenes.corner_truth(own, self.probe.seed), said)
 
     def _ladder(self) -> Found | None:
         probe = self.probe
@@ -273,9 +248,9 @@ class Judge:
 
         def read(name: str) -> list[int]:
             rows = [scenes.digits(f"{name}/{h}", 6, probe.seed) for h in scenes.HEIGHTS]
-            return rows_read(rows, probe.said(f"ladder-{name}"))
+            return sight.rows_read(rows, probe.said(f"ladder-{name}"))
 
-        found, self.interval, self.reading_px = judge_ladder(
+        found, self.interval, self.reading_px = sight.judge_ladder(
             read("small"), read("large"), self._expected_scale()
         )
         return found
@@ -301,7 +276,7 @@ class Judge:
         return found
 
     def _grid(self, name: str, own: str) -> Found:
-        return judge_coverage(scenes.grid_codes(own, self.probe.seed), self.probe.said(name))
+        return sight.judge_coverage(scenes.grid_codes(own, self.probe.seed), self.probe.said(name))
 
     def _order(self) -> Found:
         found, second = self._codes("order"), self._codes("order-again")
@@ -311,14 +286,14 @@ class Judge:
 
     def _codes(self, name: str) -> Found:
         sent = [self.probe.code(own) for own in self.probe.order_names(name)]
-        return judge_order(sent, re.findall(r"\d+", self.probe.said(name)))
+        return sight.judge_order(sent, re.findall(r"\d+", self.probe.said(name)))
 
     def _history(self) -> Found:
         probe = self.probe
         sent = [probe.code(own) for own in ("h1", "h2")]
         both, one = probe.added("history"), probe.added("size-a")
         share = None if both is None or not one else both / one
-        return judge_history(sent, re.findall(r"\d+", probe.said("history")), share)
+        return sight.judge_history(sent, re.findall(r"\d+", probe.said("history")), share)
 
     def _with_system(self) -> Found:
         probe = self.probe
@@ -350,7 +325,7 @@ class Judge:
             (picture,) = view.pictures
             items.append(((picture.width, picture.height), mark, self.probe.numbers(name)))
         declared = self.declared.coordinates
-        found = judge_points(items, declared or "per-mille")
+        found = sight.judge_points(items, declared or "per-mille")
         if declared is None and found.verdict in (OK, BROKEN):
             unit = self.unit_of(found.verdict, found.detail)
             return Found(CANNOT_TELL, f"undeclared; the numbers fit {unit}")

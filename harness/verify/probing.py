@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from adapters.contract import Fatal, Request
+from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, Job, Outcome, Stopped, on_interrupt
 from harness.engine.observer import Observer
 from harness.errors import UserError
@@ -20,8 +21,12 @@ from harness.verify.album import Album
 from harness.verify.calls import Probe
 from harness.verify.checks import Judge
 from harness.verify.declared import Declared
-from harness.verify.texts import SHORT
+from harness.verify.texts import SHORT, SIZES
 from harness.views import PlaceView
+from parsers.records import Prediction, Status
+
+REPEATED = ("picture cache", "corners", "coverage", "order", "points", "repeats")
+"""Checks that are asked again with new contents if they look bad."""
 
 
 @dataclass
@@ -69,6 +74,45 @@ def prepared(
     return model, probe
 
 
+def dialogue(judge: Judge) -> Dialogue:
+    """Make the calls as one dialogue, stage by stage; what a stage shows decides about the next."""
+    probe = judge.probe
+    left = dict.fromkeys(probe.calls_of(*probe.wants))
+
+    def take(*names: str) -> Iterator[Ask]:
+        for name in names:
+            if name in left:
+                del left[name]
+                yield probe.ask(name)
+
+    yield from take("copy")
+    if short := tuple(take("short-1", "short-2", "short-3")):
+        yield short
+    yield from take("base", "size-a", "noisy")
+    if judge.is_suspect("picture seen"):
+        return Prediction(Status.NONE)
+    repeats = [name for name in left if name.startswith("repeats")]
+    most = [name for name in left if name not in (*repeats, "size-c")]
+    if together := tuple(take(*most)):
+        yield together
+    # The largest picture counts as much more than another as it has pixels.
+    limit, one = judge.context_limit(), probe.added("size-b")
+    (width, height), (w, h) = SIZES["size-c"], SIZES["size-b"]
+    if limit is None or one is None or one * width * height // (w * h) <= limit:
+        yield from take("size-c")
+    for check in REPEATED[:-1]:
+        if check in probe.wants and judge.is_suspect(check):
+            yield tuple(map(probe.ask, probe.again(check)))
+    half = len(repeats) // 2
+    yield from take(*repeats[:half])
+    if at_once := tuple(take(*repeats[half:])):
+        yield at_once
+        if not probe.quick and judge.is_suspect("repeats"):
+            for name in probe.again("repeats"):
+                yield probe.ask(name)
+    return Prediction(Status.NONE)
+
+
 async def verify(
     settings: Settings,
     model: Model,
@@ -104,7 +148,7 @@ async def verify(
             try:
                 await engine.open(Path(), say)
                 await engine.introduce()
-                job = Job("verify", probe.dialogue, kind="verification")
+                job = Job("verify", lambda: dialogue(judge), kind="verification")
                 await engine.run([job], ended.append)
             except (Stopped, Fatal) as error:
                 failed = str(error)
@@ -118,10 +162,8 @@ async def verify(
 
 def _estimate(probe: Probe, model: Model) -> str:
     """Say how many calls are made at most, and what they cost at most."""
-    again = [
-        name for check in probe.REPEATED if check in probe.wants for name in probe.again(check)
-    ]
-    asks = [probe.ask(name) for name in (*probe.planned, *again)]
+    again = [name for one in REPEATED if one in probe.wants for name in probe.again(one)]
+    asks = [probe.ask(name) for name in (*probe.calls_of(*probe.wants), *again)]
     line = f"cost:     at most {len(asks)} calls to {model.info.name}"
     if (pricing := model.pricing()) is None:
         return f"{line}, whose price is not known"
