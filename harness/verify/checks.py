@@ -257,12 +257,9 @@ class Judge:
 
     def _expected_scale(self) -> float:
         """How much the family itself shrinks the large picture, against the small one."""
-        family = FAMILIES.get(self.declared.family or "")
-        rule = self.declared.own or (family.rule if family else None)
+        rule = self.declared.rule
         if rule is None:
             return 1.0
-        if family and family.limited and self.declared.limit:
-            rule = family.limited(self.declared.limit)
         small, large = rule(448, 448).size, rule(1920, 1080).size
         near, far = min(small) / 448, min(large[0] / 1920, large[1] / 1080)
         return min(1.0, far / near)

@@ -14,7 +14,7 @@ from harness.printing import say
 _SETTINGS = (
     *("base_url", "adapter_option", "max_tokens", "temperature", "top_p", "model_seed", "effort"),
     *("thinking_budget", "protocol_option", "concurrency", "timeout_s", "attempts", "patience_s"),
-    *("max_cost", "prices", "workers"),
+    *("max_cost", "prices", "workers", "benchmark", "benchmark_option", "data", "split"),
 )
 _FEW = {"attempts": 3, "patience_s": 60.0}
 """Retries unless others are given: somebody waits for the answer."""
@@ -67,6 +67,7 @@ def verify(
     \b
       vlm-eval verify Qwen/Qwen2.5-VL-7B-Instruct --base-url http://localhost:8000/v1
       vlm-eval verify gpt-5.6-sol --quick --max-cost 0.20
+      vlm-eval verify hf:FOLDER --benchmark screenspot-pro --data FOLDER
 
     Exit codes: 0 nothing is broken, 1 not carried out to the end, 2 bad input, 4 broken, 130
     interrupted.
@@ -74,8 +75,10 @@ def verify(
     import asyncio
     import time
 
+    from harness.planning.data import open_data
     from harness.policies import is_policy
     from harness.runs.files import replace_file
+    from harness.verify.effect import effect_of, targets_of
     from harness.verify.facts import facts_of
     from harness.verify.probing import prepared, tokens_by_template
     from harness.verify.probing import verify as carry_out
@@ -93,6 +96,9 @@ def verify(
     wants = tuple(name for name in only or named if name not in skip)
     if not wants:
         raise UserError("no check is left: name others with --only, or leave out --skip")
+    targets = None
+    if "benchmark" in settings.given:
+        targets = targets_of(settings.benchmark, open_data(settings).part)
     template = tokens_by_template(checkpoint) if checkpoint else None
     opened, opens = prepared(settings, wants, quick=quick)
     loaded = opened.loaded()
@@ -109,7 +115,8 @@ def verify(
     server, done = asyncio.run(whole())
     checks = done.judge.checks()
     verdict, code = overall(checks, strict=strict)
-    record = record_of(done, verdict, server, time.monotonic() - started)
+    effect = effect_of(settings.benchmark, targets, done.judge, checks) if targets else None
+    record = record_of(done, verdict, server, time.monotonic() - started, effect)
     path = output or Path(FOLDER) / file_name(record)
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, [written(record).encode()])

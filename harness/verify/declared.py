@@ -8,7 +8,7 @@ from typing import Literal
 
 from adapters.contract import AdapterInfo
 from adapters.open_models import open_model
-from adapters.picture_tokens import Rule, family_of, ruled
+from adapters.picture_tokens import FAMILIES, Rule, family_of, ruled
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,14 @@ class Declared:
     told: Literal["off", "budget"] | None = None
     template: tuple[int, ...] | None = None
     """Prompt tokens of the short texts by the checkpoint's own template; None if unknown."""
+
+    @property
+    def rule(self) -> Rule | None:
+        """What becomes of a picture, as a run assumes; None for an unknown family."""
+        family = FAMILIES.get(self.family or "")
+        if family and family.limited and self.limit:
+            return family.limited(self.limit)
+        return self.own or (family.rule if family else None)
 
     @classmethod
     def of(

@@ -36,7 +36,11 @@ def digest(texts: Counts, pictures: Counts) -> str:
 
 
 def record_of(
-    done: Verified, verdict: str, server: Mapping[str, Any], seconds: float
+    done: Verified,
+    verdict: str,
+    server: Mapping[str, Any],
+    seconds: float,
+    effect: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the record of a verification. Keys in replies are masked."""
     probe, judge, info = done.probe, done.judge, done.probe.info()
@@ -86,6 +90,7 @@ def record_of(
             }
             for check in checks
         ],
+        "effect": effect,
         "calls": [
             {
                 "id": one.place,

@@ -160,6 +160,8 @@ def lines(
     fine = sum(check.verdict == OK for check in checks)
     if fine and not every:
         yield f"{'ok':<8}{fine} check{'' if fine == 1 else 's'}"
+    if record["effect"]:
+        yield from textwrap.wrap(effect_in_words(record["effect"]), WIDTH)
     for number, remedy in enumerate(dict.fromkeys(remedies(ranked, judge, server["software"]))):
         yield f"{'Next:' if number == 0 else ' or:'} {remedy}"
     if record["ended"]:
@@ -170,6 +172,20 @@ def lines(
         f"{spent['calls']} calls, {tokens:,} tokens{usd}, {spent['seconds']:.0f} s. "
         f"{record['verdict']}, deployment {record['digest']}"
     )
+
+
+def effect_in_words(effect: Mapping[str, Any]) -> str:
+    """Return what a deployment does to the score of a set, in a sentence."""
+    name, score, small = effect["benchmark"], effect["ceiling"], effect["under_14_px"]
+    first = f"A perfect pointer would score {score} on {name}"
+    if score is None:
+        first = f"What a perfect pointer would score on {name} is not known"
+    second = "how large its targets are seen is not known"
+    if small is not None:
+        second = f"{small:.0f} % of its targets are seen with under 14 px"
+    if effect["as_published"] is not None:
+        second += f" ({effect['as_published']:.0f} % as published)"
+    return f"{first}; {second}."
 
 
 def _row(word: str, name: str, words: str) -> list[str]:

@@ -188,6 +188,8 @@ Pointed = Sequence[tuple[Size, Size, Numbers | None]]
 """Of each mark: the picture's size and the mark's middle in pixels, and the numbers of the reply,
 x first; None where it has none."""
 _SCALES = {"unit": 1.0, "percent": 100.0, "per-mille": 1000.0, "absolute": None}
+SCALES = {**_SCALES, "per-999": 999.0}
+"""The number of a whole side, by unit; None for pixels."""
 NEAR = 0.04
 
 
@@ -195,7 +197,7 @@ def judge_points(items: Pointed, declared: str) -> Found:
     """Judge eight marks, or four, that were pointed at; `declared` is how a run reads numbers."""
     is_quick = len(items) < 8
     most, least = (len(items), 0) if is_quick else (6, 2)
-    scales = {**_SCALES, "per-999": 999.0} if declared == "per-999" else _SCALES
+    scales = SCALES if declared == "per-999" else _SCALES
     usual = _hits(items, scales[declared])
     if usual >= most:
         return _shift(items, scales[declared], Found(OK, [usual, len(items)]))
