@@ -120,9 +120,12 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         closing.callback(observer.ended)
         observer.begun(plan, len(directory.settled), before)
 
+        verified = from_leaf("harness.verify.kept:Known").of(model.info)
+
         async def preflight() -> None:
             picture = built_in_picture() if plan.pictures.name != "none" else None
-            reply = await engine.preflight(picture)
+            reply = await engine.preflight(verified.picture(picture, pictures))
+            verified.note(directory, None if picture is None else reply, say)
             if reply.finish is Finish.TOO_LONG and deployment.weighs:
                 why = advice(plan, Status.TOO_LONG, reply)
                 raise Fatal(f"the first call: {why}; --score-failures goes on all the same")
@@ -172,6 +175,8 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
                         await engine.open(directory.path, say)
                         if plan.preflights:
                             await preflight()
+                        else:
+                            verified.note(directory, None, say)
                         await engine.preflight_roles(plan.preflighted_roles)
                         await engine.introduce()
                         await offer()

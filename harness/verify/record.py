@@ -8,14 +8,16 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from adapters.contract import AdapterInfo
 from adapters.conversation import canonical_json
 from adapters.secrets import LEAST, is_secret, masked
 from harness import __version__
-from harness.verify.probing import Verified
+
+if TYPE_CHECKING:
+    from harness.verify.probing import Verified
 
 FORMAT, VERSION = "vlm-eval/verify", 1
 FOLDER = "verify"
@@ -135,7 +137,7 @@ def _hidden(value: Any) -> Any:
 
 def endpoint_of(info: AdapterInfo) -> str:
     """Return host and port of a model's server; the provider's name for its own address."""
-    return urlsplit(info.endpoint).netloc if info.endpoint else info.provider
+    return urlsplit(info.endpoint).netloc or info.endpoint if info.endpoint else info.provider
 
 
 def file_name(record: Mapping[str, Any]) -> str:

@@ -87,7 +87,7 @@ def published_beside(
         (record for _, record in records if record["alike"]),
         (*fields, ALIKE),
         title="Published results measured in the same way",
-        notes=_sources(alike) if alike else (NOTHING,),
+        notes=(*_sources(alike), *_unverified(matchers, alike)) if alike else (NOTHING,),
     )
     second = described(
         (record for _, record in records if not record["alike"]),
@@ -168,6 +168,12 @@ def _notes(
         shown_keys = {name: keys[name] for name in (*names, *unusual) if name in keys}
         yield f"{label} has {_text(shown_keys)}."
     yield from _sources(shown)
+
+
+def _unverified(matchers: Mapping[str, Matcher], rows: Sequence[Published]) -> Iterator[str]:
+    for label, run in matchers.items():
+        if run.unverified and not all(map(run.apart, rows)):
+            yield f"{label}: deployment not verified (vlm-eval verify)."
 
 
 def _sources(rows: Sequence[Published]) -> Iterator[str]:
