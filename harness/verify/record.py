@@ -15,6 +15,7 @@ from adapters.contract import AdapterInfo
 from adapters.conversation import canonical_json
 from adapters.secrets import LEAST, is_secret, masked
 from harness import __version__
+from harness.verify.report import remedies
 
 if TYPE_CHECKING:
     from harness.verify.probing import Verified
@@ -54,6 +55,7 @@ def record_of(
     points = next((check for check in checks if check.name == "points"), None)
     found = {check.name: check.detail for check in checks}
     fit = judge.fit
+    quantized = [said for name, said in probe.answerer.items() if name.lower().startswith("quant")]
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -68,7 +70,7 @@ def record_of(
             "listed": probe.answerer,
             "settings": masked({**info.settings, **probe.generation.plain()}),
         },
-        "server": dict(server),
+        "server": {"quantization": next(iter(quantized), None), **server},
         "verdict": verdict,
         "complete": not done.failed,
         "ended": _hidden(done.failed),
@@ -80,6 +82,7 @@ def record_of(
             "ladder": list(judge.interval) if judge.interval else None,
             "reading_px": judge.reading_px,
             "batch": "differs" if found.get("repeats") == "depends on the batch" else None,
+            "calls_per_minute": round(60 * len(made) / seconds) if seconds else None,
             "thinks": "thinks" in str(found.get("thinking", "")).split()[:1],
         },
         "checks": [
@@ -88,6 +91,7 @@ def record_of(
                 "verdict": check.verdict,
                 "rule": check.rule,
                 "detail": _hidden(check.detail),
+                "next": list(remedies(check, judge, server["software"])),
                 "calls": list(check.calls),
             }
             for check in checks

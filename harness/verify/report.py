@@ -114,29 +114,26 @@ def words_of(check: Check, declared: Declared) -> str:
     return str(detail)
 
 
-def remedies(checks: Sequence[Check], judge: Judge, software: str | None) -> Iterator[str]:
-    """Yield what to do about the findings, the server's flag first."""
-    declared = judge.declared
-    for check in checks:
-        if check.verdict not in (BROKEN, SUSPICIOUS):
-            continue
-        topic = _REMEDY.get(check.name, "")
-        if check.name == "sizes" and judge.fit is not None:
-            topic = "pixels" if judge.fit.kind in ("pixels", "side", "published") else ""
-        flags = _FLAGS.get(topic, {})
-        assumed = declared.limit or "N"
-        if found := flags.get(software or "") or flags.get(""):
-            yield found.format(assumed=assumed)
-        elif flags:
-            yield f"{next(iter(flags.values())).format(assumed=assumed)} (with vLLM)"
-        if topic == "pixels" and judge.fit is not None and judge.fit.kind == "pixels":
-            yield f"--adapter-option max_pixels={(judge.fit.least + judge.fit.most) // 2}"
-        if check.name == "points" and isinstance(check.detail, list):
-            unit, swapped = check.detail
-            if swapped is False and unit in ("unit", "per-mille", "absolute", "per-999"):
-                yield f"--protocol-option coordinates={unit}"
-        if check.name == "repeats" and check.verdict != OK:
-            yield "--repeats N, with intervals"
+def remedies(check: Check, judge: Judge, software: str | None) -> Iterator[str]:
+    """Yield what to do about a finding, the server's flag first."""
+    if check.verdict not in (BROKEN, SUSPICIOUS):
+        return
+    topic, fit = _REMEDY.get(check.name, ""), judge.fit
+    if check.name == "sizes" and fit is not None:
+        topic = "pixels" if fit.kind in ("pixels", "side", "published") else ""
+    flags, assumed = _FLAGS.get(topic, {}), judge.declared.limit or "N"
+    if found := flags.get(software or "") or flags.get(""):
+        yield found.format(assumed=assumed)
+    elif flags:
+        yield f"{next(iter(flags.values())).format(assumed=assumed)} (with vLLM)"
+    if topic == "pixels" and fit is not None and fit.kind == "pixels":
+        yield f"--adapter-option max_pixels={(fit.least + fit.most) // 2}"
+    if check.name == "points" and isinstance(check.detail, list):
+        unit, swapped = check.detail
+        if swapped is False and unit in ("unit", "per-mille", "absolute", "per-999"):
+            yield f"--protocol-option coordinates={unit}"
+    if check.name == "repeats":
+        yield "--repeats N, with intervals"
 
 
 def lines(
@@ -162,7 +159,8 @@ def lines(
         yield f"{'ok':<8}{fine} check{'' if fine == 1 else 's'}"
     if record["effect"]:
         yield from textwrap.wrap(effect_in_words(record["effect"]), WIDTH)
-    for number, remedy in enumerate(dict.fromkeys(remedies(ranked, judge, server["software"]))):
+    todo = [one for check in ranked for one in remedies(check, judge, server["software"])]
+    for number, remedy in enumerate(dict.fromkeys(todo)):
         yield f"{'Next:' if number == 0 else ' or:'} {remedy}"
     if record["ended"]:
         yield from textwrap.wrap(printable(f"ended early: {record['ended']}"), WIDTH)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -243,3 +244,33 @@ def test_a_cost_limit_stops_between_calls_and_what_may_be_spent_is_said_before(
     assert 0 < done.spent <= 0.02
     assert heard[0].startswith("cost:     at most ")
     assert "$" in heard[0]
+
+
+def test_a_servers_own_words_and_what_to_do_are_on_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    with WireServer(
+        Deployment({"family": "qwen2.5-vl", "most": 1_003_520}, "[{x}, {y}]")
+    ) as server:
+        server.told["/props"] = {
+            "build_info": "b6000",
+            "chat_template": "{{ messages }}",
+            "default_generation_settings": {"n_ctx": 8192},
+        }
+        listed = {"id": NAMES["qwen2.5-vl"], "meta": {"quantization": "Q4_K_M"}}
+        server.told["/v1/models"] = {"data": [listed]}
+        words = ["verify", NAMES["qwen2.5-vl"], "--base-url", server.base_url("openai"), "--quick"]
+        assert call(*words, "--output", "record.json").code == 4
+    record = json.loads(Path("record.json").read_text("utf-8"))
+    assert record["server"] == {
+        "software": "llama.cpp",
+        "version": "b6000",
+        "context": 8192,
+        "quantization": "Q4_K_M",
+        "template_sha256": hashlib.sha256(b"{{ messages }}").hexdigest(),
+    }
+    assert record["measured"]["calls_per_minute"] > 0
+    todo = {check["name"]: check["next"] for check in record["checks"]}
+    assert any("--image-max-tokens" in one for one in todo["sizes"])
+    assert not todo["copy"]
