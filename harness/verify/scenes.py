@@ -30,7 +30,6 @@ QUESTIONS = {
     "quarters in reading order, as in: red 1; green 2; blue 3; yellow 4.",
     "grid": "Write all codes in the picture row by row.",
     "order": "Write the digits of each picture in order, separated by blanks.",
-    "groups": "Write the digits of the pictures in group two, and nothing else.",
     "points": "Click on the square with number {number}.",
     "repeats": "Think of a six-digit number that nobody would guess. Write the number only.",
 }
