@@ -58,7 +58,8 @@ class Matcher:
     @property
     def broken(self) -> tuple[str, ...]:
         """What a verification found broken of the run's deployment, which no row compares with."""
-        return tuple((self._run.manifest.deployment or {}).get("broken", ()))
+        found = (self._run.manifest.deployment or {}).get("broken")
+        return tuple(map(str, found)) if isinstance(found, list) else ()
 
     @property
     def unverified(self) -> bool:
