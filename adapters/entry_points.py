@@ -270,7 +270,9 @@ def nearest(text: str, names: Collection[str], starts: Iterable[str]) -> str | N
 
 
 def parameters_of(factory: Any) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a class or factory, by name."""
+    """Return the parameters of a class or factory, by name; {} for what cannot be called."""
+    if not callable(factory):
+        return {}
     try:
         return inspect.signature(factory).parameters
     except ValueError:  # Some callables written in C have no signature.

@@ -1,21 +1,25 @@
-"""The values of adapters' options, which a command line gives as text.
+"""Reads the values of options and settings: from a command line, a file or a Python caller.
 
-An adapter's options are the keyword parameters of its class or factory. A value given as text is
-read as the parameter's type: `true`, `yes`, `on` or `1` for a switch, a list's items between
-commas, a JSON object for a mapping, and `none` or `auto` for what may be left out.
+`read(kind, value)` is `msgspec.convert` with the spellings that people use: `yes` and `off` for
+switches, `none` and `auto` for what may be left out, a single text where a list is expected, a JSON
+object as text. The options of an adapter or a protocol are the parameters of its class or factory.
 """
 
 from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import is_dataclass
+from enum import Enum
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from adapters.contract import Fatal
 from adapters.decoding import convert_to, decode_json
+from adapters.entry_points import parameters_of
 
 SESSION_OPTIONS = frozenset({"batch_size", "device_map", "devices", "ends", "model_path"})
 """Options of adapters, by name, that change no reply: a run does not record them. What a folder
@@ -32,7 +36,7 @@ SWITCHES = {
 }
 
 
-def parameters_of(declared: type) -> inspect.Signature:
+def signature_of(declared: type) -> inspect.Signature:
     """Return the keyword-only fields of a dataclass as the signature of a factory that takes a
     model's name and these."""
     kinds = get_type_hints(declared, include_extras=True)
@@ -48,96 +52,222 @@ def parameters_of(declared: type) -> inspect.Signature:
 def read_options(factory: Any, options: Mapping[str, object]) -> dict[str, object]:
     """Return the options that are given, as the types that a class or factory declares for them.
 
+    A list's items stand between commas. A value of a type that no text can give is left as it is.
     Raises `Fatal` naming the option whose value is of another type.
     """
-    kinds = kinds_of(factory)
-    return {
-        name: read_option(name, value, kinds[name]) if name in kinds else value
-        for name, value in options.items()
-        if value is not None
-    }
-
-
-def read_option(name: str, value: object, kind: Any) -> Any:
-    """Read one value as a type. Types other than those above leave it unchanged.
-
-    >>> read_option("x", "no", bool), read_option("devices", "cuda:0, cpu", tuple[str, ...])
-    (False, ('cuda:0', 'cpu'))
-    """
-    members = [_bare(member) for member in _members(kind)]
-    if isinstance(value, str) and str not in members:
-        if type(None) in members and value.lower() in {"none", "auto"}:
-            return None
-        value = _from_text(value, members)
-    if any(get_origin(member) is tuple for member in members) and isinstance(value, Sequence):
-        value = tuple(str(item).strip() for item in value if str(item).strip()) or None
-    elif listed := [one for member in members for one in _listed(member)]:
-        if value not in listed:
-            words = ", ".join(map(str, listed))
-            raise Fatal(f"{name}={value}: choose from {words}")
-        return value
-    elif not any(member in _WORDS for member in members):
-        return value
-    try:
-        return convert_to(value, kind, strict=False)
-    except msgspec.ValidationError:
-        raise Fatal(f"{name} must be {_expected(kind, members)}: {_shown(value)}") from None
-
-
-_WORDS: dict[Any, str] = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    Mapping: 'a JSON object such as {"top_k": 1}',
-}
+    kinds, found = kinds_of(factory), dict[str, object]()
+    for name, value in options.items():
+        kind = kinds.get(name, Any)
+        if value is None or not _is_plain(kind):
+            found |= {} if value is None else {name: value}
+            continue
+        if isinstance(value, str) and is_list(kind):
+            value = words(value) or None
+        try:
+            found[name] = read(kind, value)
+        except ValueError as error:
+            raise Fatal(f"{name}: {error}") from None
+    return found
 
 
 def kinds_of(factory: Any) -> Mapping[str, Any]:
-    """Return the types that a class or factory declares for its parameters, by name."""
-    declared = getattr(factory, "__signature__", None)
-    if declared is not None:
-        return {name: parameter.annotation for name, parameter in declared.parameters.items()}
-    made_by: Any = vars(factory).get("__init__") if isinstance(factory, type) else factory
+    """Return the types that a class or factory declares for its parameters, by name; Any for those
+    that it does not declare."""
+    named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    known = [p for p in parameters_of(factory).values() if p.kind in named]
+    made_by: Any = factory
+    if isinstance(factory, type) and not is_dataclass(factory):
+        made_by = made_by.__init__
+    elif inspect.isfunction(call := vars(type(factory)).get("__call__")):
+        made_by = call  # Of an object that can be called.
     try:
-        return get_type_hints(made_by, include_extras=True)
-    except (NameError, TypeError):  # Names that exist for type checkers only, or no annotations.
-        return {}
+        # Annotations of inherited fields belong to the modules of the classes that have them.
+        hints = get_type_hints(made_by, include_extras=True)
+    except (NameError, TypeError, AttributeError):  # Names for type checkers only, or none.
+        hints = {}
+    return {p.name: hints.get(p.name, Any) if _is_text(p) else p.annotation for p in known}
 
 
-def _listed(kind: Any) -> tuple[Any, ...]:
-    return get_args(kind) if get_origin(kind) is Literal else ()
+def _is_text(parameter: inspect.Parameter) -> bool:
+    """Return True if a parameter's type has to be looked up by name, or is not declared."""
+    kind = parameter.annotation
+    return isinstance(kind, str) or kind is inspect.Parameter.empty
 
 
-def _members(kind: Any) -> tuple[Any, ...]:
-    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+def _is_plain(kind: Any) -> bool:
+    """Return True if all values of a type can be given as text."""
+    return all(
+        member in (Any, str, int, float, bool, Path, type(None))
+        or get_origin(member) in (Literal, tuple, Mapping, dict)
+        or (isinstance(member, type) and issubclass(member, Enum))
+        for member in alternatives(kind)
+    )
 
 
-def _bare(kind: Any) -> Any:
-    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    return Mapping if get_origin(bare) in (Mapping, dict) else bare
+def read(kind: Any, value: object) -> Any:
+    """Return the value as `kind`, a type annotation. Raises ValueError naming what was expected.
+
+    >>> read(int | None, "none"), read(bool, "yes"), read(tuple[str, ...], "test_task")
+    (None, True, ('test_task',))
+    """
+    if _holds_null(value):
+        raise ValueError("a null byte is in it")
+    try:
+        return convert_to(_spelled_out(kind, value), kind, strict=False, hook=_as_it_is)
+    except (msgspec.DecodeError, TypeError, ValueError, OverflowError, RecursionError):
+        raise ValueError(f"expected {describe(kind)}, not {_quoted(value)}") from None
 
 
-def _from_text(text: str, members: Sequence[Any]) -> object:
-    if bool in members:
-        return SWITCHES.get(text.lower(), text)
-    if Mapping in members:
-        try:
-            return decode_json(text)
-        except msgspec.DecodeError:
-            return text
-    if any(get_origin(member) is tuple for member in members):
-        return text.split(",")
-    return text
+def _holds_null(value: object) -> bool:
+    if isinstance(value, (str, Path)):
+        return "\0" in str(value)
+    if isinstance(value, Mapping):
+        return any(map(_holds_null, (*value, *value.values())))
+    return isinstance(value, (list, tuple)) and any(map(_holds_null, value))
 
 
-def _expected(kind: Any, members: Sequence[Any]) -> str:
-    words = next(_WORDS[member] for member in members if member in _WORDS)
-    for member in _members(kind):
-        for fact in get_args(member)[1:] if get_origin(member) is Annotated else ():
-            if isinstance(fact, msgspec.Meta) and fact.ge is not None:
-                return f"{words} from {fact.ge} on"
-    return words
+def _quoted(value: object) -> str:
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        return _quoted(value[0])
+    return f"'{value}'" if isinstance(value, (str, int, float)) else repr(value)
 
 
-def _shown(value: object) -> str:
-    return value if isinstance(value, str) else repr(value)
+def _spelled_out(kind: Any, value: object) -> object:
+    """Return the value without the spellings that msgspec does not know."""
+    kind = bare(kind)
+    members = alternatives(kind)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, str):
+        left_out = value.lower() in ("none", "auto") and not _allows(members, value)
+        if type(None) in members and left_out and str not in members:
+            return None
+        if bool in members and value.lower() in SWITCHES:
+            return SWITCHES[value.lower()]
+    for member in members:
+        if get_origin(member) is tuple:
+            return _listed(member, value)
+        if get_origin(member) in (Mapping, dict) and isinstance(value, str):
+            return decode_json(value)
+    if isinstance(value, bool) and bool not in members and not _allows(members, value):
+        raise ValueError("a switch was given")
+    if isinstance(value, float) and not {float, Any} & set(members):
+        raise ValueError("a fraction was given")
+    return value
+
+
+def _listed(kind: Any, value: object) -> object:
+    if value is None:
+        return None
+    inner = get_args(kind)
+    if isinstance(value, (str, Path)) or not isinstance(value, Iterable):
+        value = (value,)
+    if len(inner) == 2 and inner[1] is Ellipsis:
+        return tuple(_spelled_out(inner[0], item) for item in value)
+    return tuple(value)
+
+
+def _allows(members: Iterable[Any], value: object) -> bool:
+    return Any in members or any(
+        get_origin(member) is Literal and value in get_args(member) for member in members
+    )
+
+
+def _as_it_is(kind: type[Any], value: object) -> object:
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    if isinstance(value, kind):
+        return value
+    raise ValueError(f"no {kind}")
+
+
+def bare(kind: Any) -> Any:
+    """Return the type without its constraints."""
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def alternatives(kind: Any) -> tuple[Any, ...]:
+    """Return the members of a union, constraints taken off; the type itself where it is none."""
+    kind = bare(kind)
+    if get_origin(kind) in (Union, types.UnionType):
+        return tuple(bare(member) for member in get_args(kind))
+    return (kind,)
+
+
+def is_path(kind: Any) -> bool:
+    """Return True if the type is a file or folder (`adapters.options.PathText`)."""
+    return PathText in (kind, *get_args(kind))
+
+
+def choices(kind: Any) -> tuple[str, ...]:
+    """Return the values that a type lists, as text; () where it lists none."""
+    kinds = [member for member in alternatives(kind) if member is not type(None)]
+    if len(kinds) != 1:
+        return ()
+    only = kinds[0]
+    if get_origin(only) is tuple:
+        return choices(get_args(only)[0])
+    if get_origin(only) is Literal:
+        return tuple(str(value) for value in get_args(only))
+    if isinstance(only, type) and issubclass(only, Enum):
+        return tuple(str(member.value) for member in only)
+    return ()
+
+
+def is_list(kind: Any) -> bool:
+    """Return True if the type holds any number of values."""
+    return any(
+        get_origin(member) is tuple and get_args(member)[-1] is Ellipsis
+        for member in alternatives(kind)
+    )
+
+
+def describe(kind: Any) -> str:
+    """Return the type in words, for error messages.
+
+    >>> describe(Annotated[int, msgspec.Meta(ge=1)])
+    'a whole number of at least 1'
+    """
+    listed = choices(kind)
+    if listed:
+        return f"one of {', '.join(listed)}"
+    least, most = bounds(kind)
+    words = []
+    for member in alternatives(kind):
+        if member is type(None):
+            continue
+        if get_origin(member) is Literal:
+            words += [str(value) for value in get_args(member)]
+        elif get_origin(member) is tuple:
+            words.append(f"a list of {describe(get_args(member)[0]).removeprefix('a ')}")
+        elif get_origin(member) in (Mapping, dict):
+            words.append('a JSON object such as {"top_k": 1}')
+        else:
+            words.append(_PLAIN.get(member, "a text"))
+    text = " or ".join(dict.fromkeys(words))
+    if least is not None and most is not None:
+        return f"{text} from {least:g} to {most:g}"
+    return text if least is None else f"{text} of at least {least:g}"
+
+
+_PLAIN: dict[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    Path: "a path",
+}
+
+
+def bounds(kind: Any) -> tuple[float | None, float | None]:
+    """Return the least and the largest value of a type; None where there is none."""
+    for member in (kind, *get_args(kind)):
+        if get_origin(member) is Annotated:
+            for meta in get_args(member)[1:]:
+                if isinstance(meta, msgspec.Meta):
+                    return meta.ge, meta.le
+    return None, None
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Parse `one` or `one,another`."""
+    return tuple(word for part in text.split(",") if (word := part.strip()))

@@ -88,7 +88,7 @@ def _rate(name: str, meaning: str) -> Iterator[Column]:
     yield Column(f"{name}_few", "boolean", f"{meaning}, whether the interval is marked")
 
 
-class Options(TypedDict, total=False):
+class TableOptions(TypedDict, total=False):
     """How a table counts.
 
     f1, invalid, cluster: rules in place of the runs' own (`reports.frames.rows.run_rows`).
@@ -107,7 +107,7 @@ class Options(TypedDict, total=False):
 
 
 def main_table(
-    runs: RunLike | Iterable[RunLike], key: str = SPLIT, **options: Unpack[Options]
+    runs: RunLike | Iterable[RunLike], key: str = SPLIT, **options: Unpack[TableOptions]
 ) -> pd.DataFrame:
     """Return the metrics of each run by split, and over all its splits if there are several.
 

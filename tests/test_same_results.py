@@ -160,7 +160,10 @@ def test_commands_are_spelled_as_an_older_revision_has_them() -> None:
     tables = tomllib.loads(TABLES.read_text("utf-8"))["spelled"]
     words = {new: old for table in tables for new, old in table["words"].items()}
     older = Revision("base", "", Path(), (), Path(), words)
-    now = "run --benchmark-option top_k=5 --exclude-status none --benchmark-option lost_rows=yes"
+    now = (
+        "run --benchmark-option top_k=5 --benchmark-option exclude_status=none "
+        "--benchmark-option lost_rows=yes"
+    )
     assert older.spelled(now) == "run --top-k 5 --scoring-option exclude_status=none --lost-rows"
     for line in (line for lines in (*RUNS_OF_CASES.values(), *READS.values()) for line in lines):
         assert "--benchmark-option" not in older.spelled(line)

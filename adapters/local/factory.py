@@ -17,7 +17,7 @@ from adapters.local import unloaded
 from adapters.local.checkpoint import fetch_weights, locate
 from adapters.local.options import HUB, LocalOptions, Seq2SeqOptions, device_of
 from adapters.local.processors import check_torchvision
-from adapters.options import parameters_of, read_options
+from adapters.options import read_options, signature_of
 from adapters.registry import install
 
 INSTALL = install("local")
@@ -43,7 +43,7 @@ class Factory:
         self, declared: type, describes: Callable[[str, Mapping[str, Any], bool], UnloadedModel]
     ) -> None:
         self.declared = declared
-        self.__signature__: inspect.Signature = parameters_of(declared)
+        self.__signature__: inspect.Signature = signature_of(declared)
         self._describes = describes
 
     def __call__(self, model: str, **options: object) -> Adapter:

@@ -44,7 +44,7 @@ SETTINGS = {
     "bnid": "--protocol-option form=bnid --protocol-option choice_tokens=15 --history none "
     "--image-policy viewport",
     "tiles": "--image-policy tiles --protocol-option none=last --protocol-option first_of_many=yes",
-    "scoring": "--f1 cl100k-lc --invalid fail --exclude-status none "
+    "scoring": "--f1 cl100k-lc --invalid fail --benchmark-option exclude_status=none "
     "--benchmark-option step_rule=exact --benchmark-option none_zeroes_operation=yes "
     "--benchmark-option wrong_element_zeroes_operation=yes --benchmark-option bag=yes "
     "--benchmark-option mapped_operations=no",
@@ -98,7 +98,7 @@ def _families() -> dict[str, tuple[str, ...]]:
         cases[f"random-{name}"] = (run("-m random", data),)
         if name != "repeats":
             cases[f"openai-{name}"] = (run(f"{openai} {absolute * (name in POINTS)}", data),)
-    seeded = f"{openai} --temperature 0.7 --model-seed 5"
+    seeded = f"{openai} --temperature 0.7 --adapter-option model_seed=5"
     screens, grounding = FAMILIES["screens"], FAMILIES["grounding"]
     votes = "--samples 3 --vote majority"
     longer = f"run {QUIET} --redo truncated --redo-from runs/* --out longer --max-tokens 9000 "
@@ -167,7 +167,8 @@ def _runs() -> dict[str, tuple[str, ...]]:
             ),
             "openai-seeact-two-rounds-settings": (
                 run(
-                    f"{openai} --max-tokens 300,200 --top-p 0.9 --model-seed 5 --concurrency 2 "
+                    f"{openai} --max-tokens 300,200 --adapter-option top_p=0.9 "
+                    "--adapter-option model_seed=5 --concurrency 2 "
                     "--no-preflight --protocol-option first_of_many=yes --protocol-option "
                     "value_style=seeact --adapter-option detail=low"
                 ),
@@ -232,11 +233,11 @@ READS: Cases = {
         "score ../openai-mindact-choice/runs/* --benchmark-option none_zeroes_operation=yes --json",
         "score ../openai-coordinates/runs/* --benchmark-option point_rule=smallest --json",
         "score ../openai-coordinates/runs/* --as seeclick --json",
-        "score ../openai-repeats/runs/* --exclude-status parse_error --json",
+        "score ../openai-repeats/runs/* --benchmark-option exclude_status=parse_error --json",
     ),
     "score-predictions": (
         f"score --predictions {{predictions}} {DATA} --json",
-        f"score --predictions {{predictions}} {DATA} --unattempted fail "
+        f"score --predictions {{predictions}} {DATA} --benchmark-option unattempted=fail "
         f"--benchmark-option point_rule=box --json",
     ),
     "report": (

@@ -129,7 +129,8 @@ def prepared(
 ) -> Revision:
     """A revision of git or a folder, with an interpreter that has the packages it needs.
 
-    `spelled` are tables of spellings (`words`), for source trees `without` a file.
+    `spelled` are tables of spellings (`words`), for source trees `without` a file, or a `text` in
+    it.
 
     A revision becomes a worktree below `work`; a folder is copied there, so that it can be edited
     meanwhile. This interpreter runs it, or the one given, where the revision declares the packages
@@ -156,7 +157,8 @@ def prepared(
         subprocess.run([*install, "-c", str(tree / "constraints.txt")], check=True)
     spellings: dict[str, str] = {}
     for table in spelled:
-        if not (tree / table["without"]).exists():
+        file = tree / table["without"]
+        if not file.exists() or table.get("text", "") not in file.read_text("utf-8"):
             spellings |= table["words"]
     points = _entry_points(project, work / f"{side}-entry-points")
     # Not resolved: a virtual environment's interpreter is a link to the one it was made from.

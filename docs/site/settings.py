@@ -14,9 +14,9 @@ import textwrap
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+from adapters.options import alternatives, is_path
 from harness.session.observers import OBSERVERS
 from harness.settings import SETTINGS, Setting
-from harness.settings.values import alternatives, is_path
 
 TYPES = Path(__file__).resolve().parents[2] / "harness" / "session" / "run_options.py"
 

@@ -78,7 +78,7 @@ def estimate(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> list[str]:
     ]
     if queued and most > queued:
         lines.append(
-            f"{'':<10} the provider lets {queued:,} tokens wait at a time (--queue-tokens): a "
+            f"{'':<10} the provider lets {queued:,} tokens wait at a time (queue_tokens): a "
             f"wave is sent in {math.ceil(most / queued)} parts, one after the other"
         )
     return lines

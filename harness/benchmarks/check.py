@@ -118,7 +118,7 @@ class _Checked:
         if self.bad:
             return (
                 f"{rows}, {len(self.bad):,} with errors: a run would stop at the first of them "
-                "(--skip-bad-rows counts them as invalid)"
+                "(--benchmark-option skip_bad_rows=yes counts them as invalid)"
             )
         return f"{rows}, no errors: a run would ask about {counted(self.counts.valid, 'step')}"
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.options import Options, refuse_given, with_values
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.dialogue import Dialogue
 from harness.errors import DataError, ExtensionError, UserError, raised
 from harness.notes import test_data_note

@@ -7,7 +7,7 @@ from typing import Any
 from adapters import AdapterInfo, Reply
 from adapters.embedding import stand_in
 from harness.benchmarks import Benchmark
-from harness.benchmarks.ready import Ready
+from harness.benchmarks.shows import Ready
 from harness.dialogue import hold
 from harness.errors import UserError
 from harness.policies import Oracle, chance_for

@@ -35,7 +35,7 @@ def on_record(settings: Settings, declaration: Declaration) -> Benchmark:
     return replace(found, declared=declaration)
 
 
-def scorer_of(source: Benchmark, settings: Settings, declaration: Declaration) -> Scorer:
+def scorer_of(source: Benchmark, declaration: Declaration) -> Scorer:
     """Open the scorer of the units of a run by its benchmark; see `Benchmark.score`.
 
     Raises `DataError` where the package that has the benchmark is missing; the scorer raises
@@ -54,13 +54,11 @@ def scorer_of(source: Benchmark, settings: Settings, declaration: Declaration) -
         except (UserError, MemoryError):
             raise
         except Exception as error:
-            raise ScoringError(
-                f"the scorer of {settings.benchmark} raised {raised(error)}"
-            ) from error
+            raise ScoringError(f"the scorer of {source.name} raised {raised(error)}") from error
         if problem := _problem(scores, measures()):
-            raise UserError(f"{settings.benchmark} {problem}")
+            raise UserError(f"{source.name} {problem}")
         if unscored := [name for name in measures() if name not in scores]:
-            raise UserError(f"{settings.benchmark} declares {unscored[0]} and does not score it")
+            raise UserError(f"{source.name} declares {unscored[0]} and does not score it")
         # The measures are those of the run's manifest: its benchmark may declare more by now.
         return {name: scores.get(name) for name in names}
 

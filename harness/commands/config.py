@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 import click
 
 from adapters.input_files import piped_text
+from adapters.options import describe
 from harness.commands.options import FILE, SettingOption
 from harness.errors import UserError
 from harness.settings import SETTINGS, Setting, unknown
-from harness.settings.values import describe, pairs
+from harness.settings.values import pairs
 
 F = TypeVar("F", bound=Callable[..., Any])
 PAIRS = "KEY=VALUE"
@@ -83,7 +84,7 @@ def is_several(setting: Setting, value: object) -> bool:
 
 def by_key() -> dict[str, Setting]:
     """Return the settings by their keys in a file."""
-    return {setting.key.replace("_", "-"): setting for setting in SETTINGS.values()}
+    return {one.key.replace("_", "-"): one for one in SETTINGS.values() if not one.among}
 
 
 def _read_config(content: Mapping[str, Any], path: str, command: click.Command) -> dict[str, Any]:

@@ -54,12 +54,13 @@ def print_names(names: Iterable[tuple[str, str]]) -> None:
 
 def print_options(option: str, rows: Iterable[tuple[str, Any, object, str]]) -> None:
     """Print the keys of an option of pairs: each with its type, its default and a sentence."""
-    from harness.settings.values import describe
+    from adapters.options import describe
 
     formatter = click.get_current_context().make_formatter()
     listed = []
     for key, kind, default, sentence in rows:
-        words = f"{describe(kind).capitalize()}."
+        words = describe(kind)
+        words = f"{words[0].upper()}{words[1:]}."
         plain = words in ("A text.", "True or false.")
         words = (sentence if plain else f"{sentence} {words}") if sentence else words
         usual = "" if default in (None, (), "") else f"  [default: {_value(default)}]"
@@ -135,10 +136,11 @@ def _model(name: str) -> None:
 
     allow(name)
     try:
-        provider = MODELS.resolve(name).provider
+        resolved = MODELS.resolve(name)
         taken = options_of(name)
     except UnknownName as error:
         raise UserError(str(error)) from error
+    provider = resolved.provider
     kinds = kinds_of(MODELS.registry.get(provider))
     parameters = MODELS.registry.parameters(provider)
     made = MODELS.registry.get(provider)
@@ -148,12 +150,27 @@ def _model(name: str) -> None:
     say(f"{provider}  {summary}\n")
     print_options(
         "--adapter-option",
-        (
-            (key, kinds[key], parameters[key].default, told.get(key, ""))
-            for key in taken
-            if key in kinds and key not in own
-        ),
+        [
+            *(
+                (key, kinds[key], parameters[key].default, told.get(key, ""))
+                for key in taken
+                if key in kinds and key not in own
+            ),
+            *_among("adapter_option", here=resolved.runs_here),
+        ],
     )
+
+
+def _among(option: str, *, here: bool = False) -> Iterator[tuple[str, Any, object, str]]:
+    """Yield the settings of a run that are written among the options of its benchmark or model.
+
+    `here`: the model runs on this machine, and has none of hosted ones.
+    """
+    from harness.settings import SETTINGS
+
+    for one in SETTINGS.values():
+        if one.among == option and not (here and one.only == "hosted"):
+            yield one.key, one.type, one.default, one.help
 
 
 def _about_code(thing: object) -> str:
@@ -184,7 +201,10 @@ def benchmarks(name: str | None) -> None:
     options = declared_by(type(known.options)).values()
     print_options(
         "--benchmark-option",
-        ((one.name, one.type, getattr(known.options, one.name), one.help) for one in options),
+        [
+            *((one.name, one.type, getattr(known.options, one.name), one.help) for one in options),
+            *_among("benchmark_option"),
+        ],
     )
 
 

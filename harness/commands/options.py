@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from adapters.options import alternatives
 from harness.errors import UserError
 from harness.printing import say
 from harness.settings import (
@@ -22,7 +23,6 @@ from harness.settings import (
     read_settings,
     written,
 )
-from harness.settings.values import alternatives
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = "vlm_eval.file"
@@ -109,7 +109,13 @@ class SettingsCommand(click.Command):
 
     With many settings, `--help` lists the common ones alone, each in a sentence, and `--help-all`
     all of them.
+
+    takes: settings among options of others that it reads although it lacks options of their heading.
     """
+
+    def __init__(self, *args: Any, takes: Collection[str] = (), **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.takes = frozenset(takes)
 
     @property
     def _has_many(self) -> bool:
@@ -125,7 +131,7 @@ class SettingsCommand(click.Command):
         except click.NoSuchOption as error:
             known = {o.setting.option for o in self.params if isinstance(o, SettingOption)}
             now = moved(error.option_name)
-            if now.partition(" ")[0] in known:
+            if now and (not now.startswith("--") or now.partition(" ")[0] in known):
                 raise click.UsageError(
                     f"no such option: {error.option_name}; give {now}", ctx
                 ) from error
@@ -207,9 +213,11 @@ def json_option(rest: str) -> Callable[[F], F]:
     )
 
 
-def names_of(*groups: str, without: Iterable[str] = ()) -> list[str]:
-    """Return the settings under some headings."""
-    return [n for n, s in SETTINGS.items() if s.group in groups and n not in set(without)]
+def names_of(*groups: str, without: Collection[str] = ()) -> list[str]:
+    """Return the settings under some headings that are options of their own."""
+    return [
+        n for n, s in SETTINGS.items() if s.group in groups and n not in without and not s.among
+    ]
 
 
 DATA = names_of("Data")
@@ -241,10 +249,22 @@ def given_settings() -> dict[str, Any]:
     given = _given(context)
     try:
         read = over(folded(context.meta.get(FILE, {})), folded(given))
+        _refuse_of_run(context.command, read)
         allow_code(read)
         return read
     except ValueError as error:
         raise UserError(str(error)) from error
+
+
+def _refuse_of_run(command: click.Command, given: Iterable[str]) -> None:
+    """Raise ValueError for a setting among options of others that this command does not read: it
+    lacks options of the same heading."""
+    known = {option.name for option in command.params}
+    known |= set(getattr(command, "takes", ()))
+    for name in given:
+        setting = SETTINGS[name]
+        if setting.among and name not in known and not known.issuperset(names_of(setting.group)):
+            raise ValueError(f"{written(name)} has no effect on {command.name}; leave it out")
 
 
 def over(file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

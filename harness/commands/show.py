@@ -24,7 +24,7 @@ from harness.printing import say
 if TYPE_CHECKING:
     from adapters import Embedded, Picture
     from harness.benchmarks import Benchmark
-    from harness.benchmarks.ready import Ready
+    from harness.benchmarks.shows import Ready
     from harness.dialogue import Ask, Embed
     from harness.protocols import AskingProtocol
     from harness.runs import ActRecord, CallRecord, Unit

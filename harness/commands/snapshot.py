@@ -13,7 +13,7 @@ import click
 
 from adapters import Message, Picture, Reply, Text
 from harness.benchmarks import recorded_steps
-from harness.benchmarks.ready import Ready
+from harness.benchmarks.shows import Ready
 from harness.benchmarks.snapshot_file import SnapshotRow, write_snapshot
 from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.commands.config import config_option

@@ -37,13 +37,6 @@ FILE = "replies.sqlite"
 T = TypeVar("T")
 
 
-def default_cache_path() -> Path:
-    """Return the file of the reply cache in this platform's cache folder."""
-    import platformdirs
-
-    return platformdirs.user_cache_path("vlm-eval") / FILE
-
-
 class Cache(Generic[T]):
     """A cache in an SQLite file.
 

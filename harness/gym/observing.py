@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from harness.benchmarks.ready import Ready
+from harness.benchmarks.shows import Ready
 from harness.page import Page
 from harness.pictures import PictureError, decode
 from harness.records import Row

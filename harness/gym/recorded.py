@@ -20,9 +20,8 @@ from gymnasium.error import ResetNeeded
 from adapters.contract import AdapterInfo
 from harness.benchmarks import StepBenchmark, StoredStep, recorded_steps, step_benchmark
 from harness.benchmarks.opening import check_asks
-from harness.benchmarks.ready import Ready
 from harness.benchmarks.scoring import scored, scorer_of
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.scene import PageScene
 from harness.errors import UserError, suggestion
 from harness.gym.actions import Played, read_action
@@ -91,7 +90,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         source.check(selected.part, shows)
         self._data = recorded_steps(selected.part)
         self.source, self.declared = source, source.declared
-        self._score = scorer_of(source, self.settings, self.declared)
+        self._score = scorer_of(source, self.declared)
         self.task_rows = selected.task_rows
         self._turn_level, level = self.declared.innermost.name, self._data.whole
         self._groups = _grouped(self._data.entries, level, self._turn_level)
@@ -255,6 +254,7 @@ def _completed(chosen: Mapping[str, object], protocol: Played) -> tuple[Settings
         raise UserError(str(error)) from error
     options = {"point_rule": "smallest", **dict(read.benchmark_option)}
     others = sorted(name for name in chosen if field_of(name) not in TAKEN)
+    others += sorted(read.given.difference(TAKEN))
     others += [name for name in options if name in _ELSEWHERE]
     if others:
         raise UserError(f"{others[0]} has no effect on an environment; leave it out")

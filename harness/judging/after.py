@@ -24,7 +24,7 @@ from harness.session.run import carry_out
 from harness.settings import Settings, read_settings
 from harness.tables import percent
 
-SHARED = ("max_cost", "prices", "cache", "cache_dir", "timeout_s", "attempts", "preflight", "seed")
+SHARED = ("max_cost", "prices", "cache", "timeout_s", "attempts", "preflight", "seed")
 """Settings of a run that hold for its judgements, too."""
 
 

@@ -15,8 +15,7 @@ from typing import Any
 
 from harness.benchmarks import Benchmark, Dataset, Items
 from harness.benchmarks.contract import illustrated
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.errors import DataError, RunError, UserError
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
 from harness.judging.trajectory import Recorded, TrajectoryDetail, TrajectoryView, trajectory_id

@@ -11,7 +11,7 @@ from harness.dialogue import Dialogue
 from harness.judging.trajectory import Moment, TrajectoryView
 from harness.protocols import AskingProtocol
 from parsers.actions import Action, Value
-from parsers.measure import Measure
+from parsers.declaration import Measure
 from parsers.records import Prediction, Status
 
 TRAJECTORY = "trajectory"

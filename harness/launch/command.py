@@ -94,7 +94,7 @@ def _runs_here(settings: Settings) -> bool:
     with contextlib.suppress(UnknownName):  # `open_model` says more about it.
         if resolve(settings.model, base_url=settings.base_url).runs_here:
             return True
-    model = open_model(settings, asks=False)
+    model = open_model(settings, wrapper=wrapper, asks=False)
     if model.spends and not is_agreed(settings):
         raise UserError(
             f"calls to {model.info.name} may cost money, and no task can ask about it: say "

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from adapters.contract import EncodedPicture, PixelPicture
 from adapters.conversation import Picture
@@ -23,7 +23,6 @@ from harness.pictures.source import (
 
 if TYPE_CHECKING:
     from adapters.processes import Pool
-    from harness.pictures.disk import DiskPictures
 
 _ENTRY = f"{Path(__file__).with_name('imaging.py')}:serve"
 _MOST_WORKERS = 8
@@ -38,7 +37,6 @@ class PictureStats:
     """Numbers of pictures since the store was made.
 
     prepared: pictures that a process has prepared.
-    found: pictures from the disk, of an earlier run.
     reused: requests for a ready picture.
     shared: requests for a picture under preparation.
     evicted: pictures dropped to free memory.
@@ -47,19 +45,11 @@ class PictureStats:
     """
 
     prepared: int = 0
-    found: int = 0
     reused: int = 0
     shared: int = 0
     evicted: int = 0
     failed: int = 0
     kept_bytes: int = 0
-
-
-class _Made(NamedTuple):
-    """A prepared picture, and whether it was on disk."""
-
-    picture: Prepared
-    found: bool = False
 
 
 @dataclass(slots=True)
@@ -82,24 +72,17 @@ class PictureStore:
     `built_in_picture()` is always available.
     """
 
-    def __init__(
-        self,
-        workers: int | None = None,
-        cache_bytes: int = 256 * 1024 * 1024,
-        disk: DiskPictures | None = None,
-    ) -> None:
+    def __init__(self, workers: int | None = None, cache_bytes: int = 256 * 1024 * 1024) -> None:
         """Prepare pictures in so many processes: `workers`, or one per processor but at most eight.
 
         At most `cache_bytes` of prepared pictures are kept; the least recently used go first.
-        Encoded ones are looked for on `disk` first, and kept there.
         """
-        self._disk = disk
         self._workers = workers
         self._started: Pool | None = None
         self._limit = cache_bytes
         self._sources: dict[str, _Source] = {}
         self._kept: OrderedDict[Key, Prepared] = OrderedDict()
-        self._running: dict[Key, asyncio.Future[_Made]] = {}
+        self._running: dict[Key, asyncio.Future[Prepared]] = {}
         self._closed = False
         self.stats = PictureStats()
 
@@ -185,7 +168,7 @@ class PictureStore:
         if key in self._running:
             self.stats.shared += 1
         # Shielded: one caller that is cancelled must not cancel the work of the others.
-        return (await asyncio.shield(self._future(picture, form))).picture
+        return await asyncio.shield(self._future(picture, form))
 
     def close(self) -> None:
         """End the workers and release everything. May be called twice."""
@@ -207,7 +190,7 @@ class PictureStore:
     ) -> None:
         self.close()
 
-    def _future(self, picture: Picture, form: Form) -> asyncio.Future[_Made]:
+    def _future(self, picture: Picture, form: Form) -> asyncio.Future[Prepared]:
         key = picture.digest, picture.recipe, form
         running = self._running.get(key)
         if running is not None:
@@ -249,15 +232,11 @@ class PictureStore:
             )
         return recipe
 
-    def _work(self, picture: Picture, recipe: Recipe, form: Form) -> _Made:
+    def _work(self, picture: Picture, recipe: Recipe, form: Form) -> Prepared:
         """Prepare a picture in a worker's thread; read the source as late as possible."""
         source = self._sources.get(picture.digest)
         if source is None:
             raise self._error(picture.digest, "the screenshot was discarded before it was prepared")
-        # Pixels take ten times the memory of a file; models on this machine take more time anyway.
-        disk = self._disk if form == "encoded" else None
-        if disk is not None and (found := disk.get(picture.digest, recipe)) is not None:
-            return _Made(found, True)
         fields = {**asdict(recipe), "marks": [tuple(mark) for mark in recipe.marks]}
         from adapters.processes import ChildEnded
 
@@ -270,22 +249,18 @@ class PictureStore:
             raise self._error(picture.digest, failure, source.name)
         data = bytes(answer)
         if form == "pixels":
-            return _Made(PixelPicture(data, *recipe.size))
-        made = EncodedPicture(data, media_type, *recipe.size)
-        if disk is not None:
-            disk.put(picture.digest, recipe, made)
-        return _Made(made)
+            return PixelPicture(data, *recipe.size)
+        return EncodedPicture(data, media_type, *recipe.size)
 
-    def _finish(self, key: Key, done: asyncio.Future[_Made]) -> None:
+    def _finish(self, key: Key, done: asyncio.Future[Prepared]) -> None:
         del self._running[key]
         if done.cancelled():
             return
         if done.exception() is not None:  # Retrieved, or asyncio would warn about it.
             self.stats.failed += 1
             return
-        picture, found = done.result()
-        self.stats.found += found
-        self.stats.prepared += not found
+        picture = done.result()
+        self.stats.prepared += 1
         if key[0] not in self._sources or len(picture.data) > self._limit:
             return
         self._kept[key] = picture

@@ -14,11 +14,11 @@ from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, text_first
 from harness.settings import SETTINGS, Settings, written
 
-OF_ADAPTER = ("base_url", "adapter_option", "picture_cache", "with_server", "serve_timeout")
+OF_ADAPTER = ("base_url", "adapter_option", "with_server")
 """Settings that decide which adapter is made, and how."""
 
 
-def check(
+def check_settings(
     settings: Settings,
     protocol: AskingProtocol,
     *,
@@ -44,11 +44,7 @@ def check(
     if not protocol.roles:
         why = f"on '{name}', which asks only the model under test; leave it out"
         _refuse(settings, ("role",), why)
-    for one, other in (
-        ("vote", "samples"),
-        ("redo_from", "redo"),
-        ("serve_timeout", "with_server"),
-    ):
+    for one, other in (("vote", "samples"), ("redo_from", "redo")):
         if not getattr(settings, other):
             _refuse(settings, (one,), f"without {written(other)}; add that, or leave it out")
     if "batch" in settings.tier:
@@ -56,8 +52,6 @@ def check(
     else:
         why = "without --tier batch; add that, or leave it out"
         _refuse(settings, ("wait", "queue_tokens"), why)
-    if settings.cache is False and not settings.picture_cache:
-        _refuse(settings, ("cache_dir",), "with --no-cache; leave one of them out")
     if settings.shuffles > 1 and settings.repeats > 1:
         raise UserError("give --repeats or --shuffles: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:

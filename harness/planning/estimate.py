@@ -20,7 +20,7 @@ from typing import Any
 from adapters import AdapterInfo, ModelInfo
 from harness.benchmarks import benchmark
 from harness.benchmarks.contract import calls_about
-from harness.benchmarks.ready import Ready
+from harness.benchmarks.shows import Ready
 from harness.dialogue import Ask
 from harness.planning.estimated_calls import (
     CASES,

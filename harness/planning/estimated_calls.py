@@ -14,7 +14,7 @@ from adapters import Conversation, Embedded, ModelInfo, Reply, Usage
 from adapters.conversation import Tier
 from adapters.embedding import stand_in
 from adapters.prices import PriceSheet
-from harness.benchmarks.ready import Ready
+from harness.benchmarks.shows import Ready
 from harness.dialogue import Act, Ask, Call, Embed, Observation, Result, hold_turns
 from harness.engine import first_request
 from harness.pictures import built_in_picture

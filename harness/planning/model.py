@@ -156,25 +156,31 @@ def open_policy(
     return Model(adapter, adapter, prices_of(settings.prices))
 
 
-def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool = True) -> Model:
+def open_model(
+    settings: Settings,
+    adapter: Adapter | None = None,
+    wrapper: Wrapper | None = None,
+    *,
+    asks: bool = True,
+) -> Model:
     """The model named in the settings: what it declares, and how to load it.
 
     No key is needed until it is loaded, nor with `asks` false at all. `adapter` is the caller's
-    own, used instead and recorded by its `info`. Raises `UserError` for an unknown name and for
-    tiers that the model is not sold on, `Fatal` for what the adapter refuses (an unknown option, an
-    unreadable checkpoint).
+    own, used instead and recorded by its `info`; `wrapper` is what is put around it. Raises
+    `UserError` for an unknown name and for tiers that the model is not sold on, `Fatal` for what
+    the adapter refuses (an unknown option, an unreadable checkpoint).
     """
     sheet = prices_of(settings.prices)
     if adapter is None:
-        model = _named(settings, sheet, asks)
+        model = _named(settings, sheet, wrapper, asks)
     else:
         model = Model(adapter, None, sheet, is_borrowed=True, tiers=settings.tier)
     check_tiers(model.tiers, model.info, sheet)
     return model
 
 
-def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
-    options, wrapper = options_of(settings), wrapper_of(settings)
+def _named(settings: Settings, sheet: PriceSheet, wrapper: Wrapper | None, asks: bool) -> Model:
+    options = options_of(settings)
     try:
         known = resolve(settings.model, base_url=settings.base_url)
         here = known.runs_here

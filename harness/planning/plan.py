@@ -13,11 +13,10 @@ from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
 from harness.benchmarks.contract import calls_about
 from harness.benchmarks.opening import check_asks, open_with
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.errors import from_leaf
 from harness.pictures import PicturePolicy
-from harness.planning.check import check, check_model
+from harness.planning.check import check_model, check_settings
 from harness.planning.data import Selected, open_data
 from harness.planning.model import (
     Limits,
@@ -165,12 +164,14 @@ def plan_run(
     policy = None if isinstance(instance, Adapter) else instance
     model = None
     if adapter is not None or (policy is None and not is_policy(settings.model)):
-        model = open_model(settings, adapter, asks=asks)
+        model = open_model(settings, adapter, wrapper, asks=asks)
     info = model.info if model else None
-    protocol = open_with(settings, source, info)
+    usual = default_limit(settings, info)
+    limits = settings.max_tokens or usual
+    protocol = open_with(replace(settings, max_tokens=limits), source, info)
     is_own = instance is not None
     check_asks(source, protocol)
-    check(settings, protocol, is_policy=model is None, is_own=is_own)
+    check_settings(settings, protocol, is_policy=model is None, is_own=is_own)
     source = source.fitted(protocol, settings, is_policy=model is None)
     own = tuple(sorted(source.options.recorded.items()))
     settings = replace(settings, benchmark_option=own)
@@ -181,21 +182,21 @@ def plan_run(
             settings, role=roles_of(settings.role, protocol, is_policy=model is None)
         )
 
-    def whole(limits: Limits, out: str | None) -> tuple[Settings, AskingProtocol, Path]:
-        """The completed settings, with these limits, the protocol that has them, the directory."""
+    options = completed_options(settings.protocol, protocol, dict(settings.protocol_option))
+
+    def whole(limits: Limits, out: str | None) -> tuple[Settings, Path]:
+        """The completed settings with these limits, and the directory."""
         known = replace(settings, max_tokens=limits, out=out)
-        opened = open_with(known, source, info)
-        options = completed_options(known.protocol, opened, dict(known.protocol_option))
         known = replace(known, protocol_option=tuple(sorted(options.items())))
         if source.home is None or out:
-            return known, opened, directory_of(known, folder)
+            return known, directory_of(known, folder)
         place = directory_of(replace(known, benchmark=known.protocol), source.home)
-        return replace(known, out=str(place)), opened, place
+        return replace(known, out=str(place)), place
 
-    usual = default_limit(settings, info)
-    done, protocol, directory = whole(settings.max_tokens or usual, settings.out)
-    if settings.max_tokens is None and (before := _begun_limit(directory)):
-        done, protocol, directory = whole(before, settings.out)
+    done, directory = whole(limits, settings.out)
+    if settings.max_tokens is None and (before := _begun_limit(directory)) not in (None, limits):
+        done, directory = whole(before, settings.out)
+        protocol = open_with(replace(settings, max_tokens=before), source, info)
     if model is None:
         model = open_policy(done, policy, protocol, source)
     shows = Shows.opened(done, source.options, protocol, model.info, blind=not model.sees)
@@ -213,7 +214,7 @@ def plan_run(
             model.policy.check(selected.part.entries)
     plan = Plan(done, source, shows, selected, model, directory, roles=roles)
     if redo is not None:
-        taken = redo.takes(done, setup_of(plan), lambda: whole(usual, None)[2])
+        taken = redo.takes(done, setup_of(plan), lambda: whole(usual, None)[1])
         plan = replace(plan, taken=taken, heading={"redo": redo.line})
     if not asks or not starts:
         return plan

@@ -36,9 +36,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from adapters.contract import AdapterInfo
 from harness.candidates import Form
 from harness.dialogue import Dialogue
-from harness.question_options import History
-from harness.question_options import NoneRule as NoneRule
-from harness.question_options import Source as Source
+from harness.options import History
+from harness.options import NoneRule as NoneRule
+from harness.options import Source as Source
 from harness.records import Choice
 from harness.views import StepView
 from parsers import letter

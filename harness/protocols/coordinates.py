@@ -23,6 +23,7 @@ from adapters.conversation import (
 )
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError
+from harness.options import Source
 from harness.protocols.contract import Needs, limit_of
 from harness.protocols.pointing import (
     PLACE,
@@ -40,7 +41,6 @@ from harness.protocols.texts import (
     history_of,
     with_earlier,
 )
-from harness.question_options import Source
 from harness.records import Choice, Earlier, Step
 from harness.views import StepView
 from parsers.points import (

@@ -18,6 +18,7 @@ from functools import partial
 from adapters.conversation import Conversation, Reply
 from harness.candidates import SeededOrder
 from harness.dialogue import Ask, Dialogue, hold, replies_of
+from harness.options import Source
 from harness.page import Brackets
 from harness.protocols.contract import Needs, flagged, limit_of
 from harness.protocols.groups import (
@@ -28,7 +29,6 @@ from harness.protocols.groups import (
     unanswered,
 )
 from harness.protocols.texts import PromptedProtocol
-from harness.question_options import Source
 from harness.records import Choice, Step
 from harness.views import StepView
 from parsers.records import Prediction, Status

@@ -9,17 +9,16 @@ protocol's defaults.
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Mapping
-from functools import cache
 from types import MappingProxyType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 from adapters.contract import AdapterInfo
+from adapters.options import kinds_of, read
 from adapters.registry import Registry, UnknownName
 from harness.errors import UserError, WithoutEffect
 from harness.protocols.contract import AskingProtocol
-from harness.settings import SETTINGS, values, written
+from harness.settings import SETTINGS, written
 
 PROTOCOLS: Registry[AskingProtocol] = Registry(
     "protocol", "vlm_eval.protocols", has=("dialogue", "View", "name"), several=True
@@ -219,7 +218,7 @@ def completed_options(
 
 def _read(where: str, value: object, kind: Any) -> object:
     try:
-        return values.read(kind, value)
+        return read(kind, value)
     except ValueError as error:
         raise UserError(f"{where}: {error}") from error
 
@@ -248,17 +247,4 @@ def _chosen(name: str, View: type[Any] | None) -> Any:
 
 def _settings_of(target: Any) -> Mapping[str, Any]:
     """Return the settings that a protocol has, with their types."""
-    return {} if PROTOCOLS.is_instance(target) else _types_of(target)
-
-
-@cache
-def _types_of(factory: Any) -> Mapping[str, Any]:
-    """Return the parameters of a class or factory with their types, in order."""
-    try:
-        # Annotations of inherited fields belong to the modules of the classes that have them.
-        hints = get_type_hints(factory, include_extras=True)
-    except (NameError, TypeError, AttributeError):
-        hints = {}
-    named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(factory).parameters.values()
-    return {p.name: hints.get(p.name, Any) for p in parameters if p.kind in named}
+    return {} if PROTOCOLS.is_instance(target) else kinds_of(target)

@@ -28,6 +28,7 @@ from adapters.conversation import (
 )
 from harness.candidates import Form
 from harness.dialogue import Ask, Dialogue
+from harness.options import History, NoneRule, Source
 from harness.protocols.contract import (
     Lettering,
     Needs,
@@ -44,7 +45,6 @@ from harness.protocols.texts import (
     history_of,
     with_earlier,
 )
-from harness.question_options import History, NoneRule, Source
 from harness.records import Choice, Earlier, Step
 from harness.views import StepView
 from parsers import ValueStyle, read_answer, write_answer

@@ -16,12 +16,12 @@ from adapters.contract import AdapterInfo
 from adapters.conversation import Message, Picture, user
 from harness.dialogue import Dialogue
 from harness.errors import UserError
+from harness.options import Source
 from harness.protocols.contract import Lettering, flagged
 from harness.protocols.groups import CandidateGroup
 from harness.protocols.seeact import ROUND_NEEDS, ROUND_TEXTS
 from harness.protocols.seeact_choice import SeeActChoice, letters_of
 from harness.protocols.texts import MEMORY, Schema
-from harness.question_options import Source
 from harness.records import Choice, Scene, Step
 from harness.views import StepView
 from parsers.records import Prediction, Status

@@ -17,6 +17,7 @@ from typing import Literal
 
 from adapters.conversation import Message, Order, Picture, Reply, user
 from harness.dialogue import Dialogue, together
+from harness.options import Source
 from harness.protocols import seeact
 from harness.protocols.contract import Lettering, Needs, flagged, to_prediction
 from harness.protocols.groups import (
@@ -28,7 +29,6 @@ from harness.protocols.groups import (
 )
 from harness.protocols.seeact import described_first, first_messages
 from harness.protocols.texts import PromptedProtocol
-from harness.question_options import Source
 from harness.records import Choice, Scene, Step
 from harness.views import StepView
 from parsers import ValueStyle, letter, read_answer, write_answer

@@ -31,8 +31,8 @@ from adapters.conversation import (
 )
 from adapters.input_files import file_text
 from harness.errors import UserError
+from harness.options import History
 from harness.protocols.contract import StepProtocol
-from harness.question_options import History
 from harness.records import Earlier, Step
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")

@@ -46,7 +46,7 @@ _ROLES = names("button link checkbox radio combobox option tab menuitem textbox 
 _TAG_WEIGHT, _PLAIN, _HIDDEN = 6.0, 0.6, -1.0
 
 
-class Lexical(ByScore):
+class LexicalRanks(ByScore):
     """The ranker `lexical`."""
 
     name = "lexical"

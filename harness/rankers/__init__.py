@@ -112,7 +112,7 @@ __all__ = ["PUBLISHED", "RANKERS", "Ranks", "check_covered", "open_ranks"]
 RANKERS: Registry[Ranks] = Registry("ranker", "vlm_eval.rankers", has=("of",))
 RANKERS.add(
     "lexical",
-    "harness.ranker_models.lexical:Lexical",
+    "harness.ranker_models.lexical:LexicalRanks",
     "words of the task found in and around the candidate (BM25), no model",
 )
 RANKERS.add(

@@ -27,7 +27,7 @@ from adapters import (
 from harness.errors import UserError
 from harness.planning.model import SERVED
 from harness.runs import SERVER_LOG, open_run
-from harness.serve.server import ModelServer, NotNeeded
+from harness.serve.server import START_S, ModelServer, NotNeeded
 from harness.settings import Settings
 
 
@@ -47,7 +47,7 @@ class Served:
         if settings.base_url not in (None, SERVED):
             raise UserError("--base-url and --with-server name two servers; leave one of them out")
         self.settings = replace(settings, base_url=SERVED)
-        self._command, self._timeout_s = server.with_server, server.serve_timeout
+        self._command = server.with_server
         self._server: ModelServer | None = None
 
     def options(self, model: AdapterSpec, options: dict[str, Any]) -> dict[str, Any]:
@@ -60,13 +60,13 @@ class Served:
                 f"--with-server is for models behind OpenAI's chat protocol, which "
                 f"'{model.provider}' does not speak: openai:NAME"
             )
-        self._server = ModelServer(self._command, model.model, timeout_s=self._timeout_s)
+        self._server = ModelServer(self._command, model.model)
         return {"recorded_as": SERVED, **options, "base_url": self._server.url}
 
     def around(self, adapter: Adapter) -> Adapter:
         """Wrap the adapter that was made with `options`."""
         assert self._server is not None
-        return ServedAdapter(adapter, self._server, self._timeout_s)
+        return ServedAdapter(adapter, self._server, START_S)
 
 
 class ServedAdapter(Participant):

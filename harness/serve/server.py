@@ -40,6 +40,8 @@ SHARED = "VLM_EVAL_SERVER"
 """Environment variable with the address of a running server to use instead."""
 STARTS = 2
 """Most starts of a server: one more if it ends while it is needed."""
+START_S = 3600.0
+"""Seconds that it may take until it answers."""
 GRACE_S = 30.0
 """Seconds that it has to end before it is killed."""
 LAST_LINES = 20
@@ -62,7 +64,7 @@ Say = Callable[[str], None]
 class ModelServer:
     """A server of one model, on a free port of this machine. `url` is its base URL."""
 
-    def __init__(self, command: str, model: str, *, timeout_s: float = 1800.0) -> None:
+    def __init__(self, command: str, model: str, *, timeout_s: float = START_S) -> None:
         """Read the command; nothing is started yet.
 
         Args:

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adapters.contract import AdapterInfo
-from adapters.conversation import Conversation, Picture, Reply
+from adapters.contract import AdapterInfo, Fatal
+from adapters.conversation import Conversation, Finish, Picture, Reply
 from adapters.faults import Sizes, sizes_named
 from harness.engine import NoAnswers, Outcome
 from harness.planning.model import limits_of
 from harness.planning.plan import Plan
 from harness.runs import Unit
-from harness.session.reply_limit import higher, quoted, written
+from harness.session.reply_limit import higher, preflight_warning, quoted, written
 from harness.tables import counted
 from parsers.records import STATUS_WORDS, UNDELIVERED, Status
 
@@ -80,6 +80,14 @@ class Deployment:
         self._stopped = False
         self._alike: tuple[Status | None, int] = (None, 0)
         self._warned = False
+
+    def take_first(self, reply: Reply) -> None:
+        """Take the reply to the preflight call. Raises `Fatal` if not even that fits."""
+        if reply.finish is Finish.TOO_LONG and self.weighs:
+            why = _advice(self._plan, Status.TOO_LONG, reply)
+            raise Fatal(f"the first call: {why}; --score-failures goes on all the same")
+        if warning := preflight_warning(reply, limits_of(self._plan.settings)):
+            self._say(warning)
 
     def take(self, record: Unit[Any], outcome: Outcome) -> Iterator[Unit[Any]]:
         """Take up a unit that has ended, and yield those that are settled by now."""
@@ -151,7 +159,7 @@ class Deployment:
         listed = ", ".join(f"{n} {STATUS_WORDS[status]}" for status, n in counts.most_common())
         [(status, _)] = counts.most_common(1)
         one = self._example[status]
-        why = advice(self._plan, status, one.last, one.prompt_tokens, one.prompt)
+        why = _advice(self._plan, status, one.last, one.prompt_tokens, one.prompt)
         return NoAnswers(f"{what} ({listed}): {why}")
 
     def _warn(self, status: Status, outcome: Outcome) -> None:
@@ -168,7 +176,7 @@ class Deployment:
         )
 
 
-def advice(
+def _advice(
     plan: Plan,
     status: Status,
     reply: Reply | None,

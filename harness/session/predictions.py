@@ -67,7 +67,7 @@ def score_predictions(
             raise UserError(f"{path}: no {kind.unit} {unit_id} among those selected; {hint}")
     declared = selected.part.declared or source.declared
     source = replace(source, declared=declared)
-    score = scorer_of(source, settings, declared)
+    score = scorer_of(source, declared)
     records = [
         scored(record, score)
         if record.prediction is not None and record.invalid is None
@@ -87,7 +87,8 @@ def score_predictions(
     if any(record.unit_id not in said and record.invalid is None for record in records):
         units = declared.units
         count += (
-            f"; {units} without one are left out (--unattempted fail counts them as failed)"
+            f"; {units} without one are left out (--benchmark-option unattempted=fail counts "
+            "them as failed)"
             if settings.unattempted == "exclude"
             else f"; {units} without one count as failed"
         )

@@ -141,7 +141,7 @@ def rescored(run: Run, settings: Settings) -> Rescored:
     """
     source = benchmark_of(settings)
     shows = Shows(settings, source.options, protocol_of(settings))
-    score = scorer_of(source, settings, run.manifest.declaration)
+    score = scorer_of(source, run.manifest.declaration)
     edition = run.manifest.reading
     calls = RecordedCalls(run.calls())
     records, changed, kept = [], 0, 0

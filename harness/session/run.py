@@ -6,11 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adapters.contract import Adapter, Fatal, Measuring
-from adapters.conversation import Finish
+from adapters.contract import Adapter, Measuring
+from adapters.digests import cache_folder
 from adapters.prices import source
 from harness.engine import (
     CostLimitReached,
@@ -22,23 +21,19 @@ from harness.engine import (
 )
 from harness.errors import from_leaf
 from harness.pictures import PictureStats, PictureStore, built_in_picture
-from harness.planning.model import limits_of
 from harness.planning.plan import Plan, setup_of
 from harness.runs import NO_ANSWERS, RunDirectory, RunError, open_run
 from harness.runs.batches import has_batches
-from harness.session.deployment import Deployment, advice
+from harness.session.deployment import Deployment
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
-from harness.session.reply_limit import preflight_warning
-from harness.session.session import Session, say_what_is_kept
+from harness.session.session import Session
 from harness.session.summary import results_of, summarise
 from harness.settings import Settings, of_session
 from harness.tables import counted
-from parsers.records import Status
 
 if TYPE_CHECKING:
     from harness.engine.acts_and_embeds import VectorCache
     from harness.engine.cache import ReplyCache
-    from harness.pictures.disk import DiskPictures
 
 ON_FLEX: Mapping[str, Any] = {"attempts": 40, "patience_s": 3600.0}
 """Retries of a call on flex."""
@@ -100,6 +95,7 @@ class _Asked:
 async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -> _Asked:
     """Hold the dialogues that are not on record yet, and close everything that they needed."""
     settings, model, say = plan.settings, plan.model, observer.notice
+    policy = engine_policy(settings)
     directory.warn = say
     # The running scores are those of the run, not of this session.
     before = open_run(plan.directory).records() if directory.settled else ()
@@ -110,11 +106,11 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             closing.push_async_callback(role.close)
         if not model.is_borrowed:
             closing.push_async_callback(model.adapter.close)
-        cache, vectors = _caches(plan, say)
+        cache, vectors = _shared_stores(plan, say)
         for store in (cache, vectors):
             if store is not None:
                 closing.push_async_callback(store.close)
-        pictures = PictureStore(settings.workers, disk=_disk_pictures(plan, say))
+        pictures = PictureStore(settings.workers)
         closing.callback(pictures.close)
         closing.push_async_callback(plan.source.close)
         closing.callback(observer.ended)
@@ -126,16 +122,12 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             picture = built_in_picture() if plan.pictures.name != "none" else None
             reply = await engine.preflight(verified.picture(picture, pictures))
             verified.note(directory, None if picture is None else reply, say)
-            if reply.finish is Finish.TOO_LONG and deployment.weighs:
-                why = advice(plan, Status.TOO_LONG, reply)
-                raise Fatal(f"the first call: {why}; --score-failures goes on all the same")
-            if warning := preflight_warning(reply, limits_of(settings)):
-                say(warning)
+            deployment.take_first(reply)
 
         async def offer() -> None:
             is_new = not (before or directory.recorded)
             if cache is not None and settings.cache is None and is_new:
-                await say_what_is_kept(plan, engine, session, say)
+                await session.say_what_is_kept(engine)
 
         async def ready() -> None:
             await preflight()
@@ -154,7 +146,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             lane if batches is None else batches.lane(lane),
             pictures,
             directory,
-            policy=engine_policy(settings),
+            policy=policy,
             cache=cache,
             reuse=bool(settings.cache),
             observer=observer,
@@ -242,29 +234,14 @@ def _recording_usage(engine: Engine, adapter: Adapter, directory: RunDirectory) 
                 directory.note_measured({"model": dict(adapter.measured())})
 
 
-def _cache_folder(settings: Settings) -> Path:
-    from harness.engine.cache import default_cache_path
-
-    return Path(settings.cache_dir) if settings.cache_dir else default_cache_path().parent
-
-
-def _disk_pictures(plan: Plan, say: Callable[[str], None]) -> DiskPictures | None:
-    """The prepared pictures that runs share; None unless the user wants that."""
-    settings = plan.settings
-    if not settings.picture_cache or not plan.model.sees:
-        return None
-    from harness.pictures.disk import FOLDER, DiskPictures
-
-    folder = _cache_folder(settings) / FOLDER
-    return DiskPictures(folder, round(settings.picture_cache * 1e9), say)
-
-
-def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, VectorCache | None]:
-    """Open the caches of replies and vectors that runs share."""
-    settings = plan.settings
-    if settings.cache is False:
-        return None, None
-    folder, replies, vectors = _cache_folder(settings), None, None
+def _shared_stores(
+    plan: Plan, say: Callable[[str], None]
+) -> tuple[ReplyCache | None, VectorCache | None]:
+    """Open what runs share and this one uses: replies and vectors."""
+    replies, vectors = None, None
+    if plan.settings.cache is False:
+        return replies, vectors
+    folder = cache_folder()
     # A policy is quicker than a database, and a script is edited between runs.
     if not plan.model.info.stand_in:
         from harness.engine.cache import FILE, ReplyCache
@@ -272,12 +249,8 @@ def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, 
         # Other runs name it without the folders of this machine.
         run = plan.directory.name if plan.directory.is_absolute() else plan.directory.as_posix()
         replies = ReplyCache(folder / FILE, say, run=run)
-    if not plan.roles:
-        return replies, None
-    from harness.planning.roles import EmbeddingRole
-
-    embedders = [role for role in plan.roles.values() if isinstance(role, EmbeddingRole)]
-    if any(not role.info.stand_in for role in embedders):
+    embed = {role.name for role in plan.protocol.roles if role.kind == "embed"}
+    if any(name in embed and not role.info.stand_in for name, role in plan.roles.items()):
         from harness.engine.acts_and_embeds import VECTORS_FILE, VectorCache
 
         vectors = VectorCache(folder / VECTORS_FILE, say)

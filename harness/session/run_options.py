@@ -29,7 +29,7 @@ class RunOptions(TypedDict, total=False):
     temperature: float | None
     """Sampling temperature. Default: 0 where the model accepts it, otherwise not sent."""
     top_p: float | None
-    """Nucleus sampling threshold. Default: the model's own."""
+    """Nucleus sampling threshold."""
     model_seed: int | None
     """Sampling seed sent to the model, if it accepts one."""
     effort: str | None
@@ -152,10 +152,6 @@ class RunOptions(TypedDict, total=False):
     """Reuse the replies of other runs to identical requests. Default: only where it is known which
     weights answer (models on this machine, and the providers' own addresses). At other addresses
     --cache reuses those of the model that the server names now."""
-    picture_cache: float
-    """Gigabytes of prepared pictures to keep on disk for other runs."""
-    cache_dir: str | Path | None
-    """Folder of the reply cache, and of prepared pictures."""
     workers: int | None
     """Number of processes that prepare pictures."""
     preflight: bool
@@ -175,8 +171,6 @@ class RunOptions(TypedDict, total=False):
     with_server: str | None
     """Command that serves the model, started for the run and ended with it: 'vllm serve {model}
     --port {port}'."""
-    serve_timeout: float
-    """With --with-server: seconds that the server may take until it answers."""
     track: object | Sequence[object]
     """Experiment tracker to log to: trackio, wandb (each an extra), or your own module:Class;
     NAME:PROJECT names a project there. May be repeated."""

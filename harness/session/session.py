@@ -19,8 +19,8 @@ from typing import Any
 
 from adapters import Picture
 from harness.benchmarks.contract import calls_about
-from harness.benchmarks.ready import Ready
 from harness.benchmarks.scoring import scored, scorer_of
+from harness.benchmarks.shows import Ready
 from harness.dialogue import SCREENSHOT, Ask, Call, Dialogue, Observation, changed
 from harness.engine import Engine, Environment, Job, Outcome, says_nothing
 from harness.pictures import Form, PictureStore
@@ -54,7 +54,7 @@ class Session:
         self._plan = plan
         self._settings = plan.settings
         self._protocol = plan.protocol
-        self._score = scorer_of(plan.source, plan.settings, plan.source.declared)
+        self._score = scorer_of(plan.source, plan.source.declared)
         self._model = model
         self._directory = directory
         self._pictures = pictures
@@ -106,16 +106,42 @@ class Session:
                             self._pictures.add(digest, data, question.unit_id)
                     yield self._job(key, asked)
 
-    async def rehearsed(self) -> AsyncGenerator[tuple[Job, Ready[Any]]]:
-        """Yield the dialogues that `jobs` yields at first, with their questions; begin none."""
-        async with contextlib.aclosing(ahead(self._plan.ready_of(self._plan.left))) as asked:
-            async for question in asked:
-                if question.unit.invalid is None and question.known is None:
-                    for repeat in range(self._settings.times):
-                        yield (
-                            self._job((question.unit_id, repeat), self._repeated(question, repeat)),
-                            question,
-                        )
+    async def say_what_is_kept(self, engine: Engine) -> None:
+        """Say how many calls of a new run would be answered with `--cache` and are not without."""
+        plan, least, most = self._plan, 0, 0
+
+        async def jobs() -> AsyncGenerator[Job]:
+            nonlocal least, most
+            async with contextlib.aclosing(ahead(plan.ready_of(plan.left))) as questions:
+                async for question in questions:
+                    if question.unit.invalid is not None or question.known is not None:
+                        continue
+                    fewest, highest = calls_about(plan.source, question.view.count, plan.shows)
+                    for repeat in range(plan.settings.times):
+                        least += fewest
+                        most += highest
+                        asked = self._repeated(question, repeat)
+                        yield self._job((question.unit_id, repeat), asked)
+
+        found = await engine.left_aside(jobs())
+        if not found:
+            return
+        places = list(dict.fromkeys(self._place(run) for run, _ in found.most_common()))
+        total = f"{most:,}" if least == most else f"up to {most:,}"
+        calls = f"{found.total():,} of {total} calls"
+        self._observer.notice(
+            f"{calls} are answered in {first_and_others(places)}: --cache takes them"
+        )
+
+    def _place(self, run: str) -> str:
+        """Name a run, or the model that it asked if the run is gone, which its replies outlive."""
+        own = self._plan.directory
+        folders = [folder / run for folder in (Path(), own.parent)] if run else []
+        if any(one.is_dir() and one.resolve() != own.resolve() for one in folders):
+            return run
+        info = self._model.info
+        address = f" at {info.endpoint}" if "/" in (info.endpoint or "") else ""
+        return f"replies kept of {info.name}{address}"
 
     def _repeated(self, question: Ready[Any], repeat: int) -> Ready[Any]:
         view = question.view
@@ -264,36 +290,3 @@ async def ahead(questions: Iterator[Ready[Any]]) -> AsyncGenerator[Ready[Any], N
             future.cancel()
         # A unit may be waited for that only other work of this loop brings about.
         await asyncio.to_thread(thread.shutdown, cancel_futures=True)
-
-
-async def say_what_is_kept(
-    plan: Plan, engine: Engine, session: Session, say: Callable[[str], None]
-) -> None:
-    """Say how many calls of a new run would be answered with `--cache` and are not without."""
-    least = most = 0
-
-    async def jobs() -> AsyncGenerator[Job]:
-        nonlocal least, most
-        async for job, question in session.rehearsed():
-            fewest, highest = calls_about(plan.source, question.view.count, plan.shows)
-            least += fewest
-            most += highest
-            yield job
-
-    found = await engine.left_aside(jobs())
-    if not found:
-        return
-    places = list(dict.fromkeys(_place(run, plan) for run, _ in found.most_common()))
-    total = f"{most:,}" if least == most else f"up to {most:,}"
-    calls = f"{found.total():,} of {total} calls"
-    say(f"{calls} are answered in {first_and_others(places)}: --cache takes them")
-
-
-def _place(run: str, plan: Plan) -> str:
-    """Name a run, or the model that it asked if the run is gone, which its replies outlive."""
-    folders = [folder / run for folder in (Path(), plan.directory.parent)] if run else []
-    if any(one.is_dir() and one.resolve() != plan.directory.resolve() for one in folders):
-        return run
-    info = plan.model.info
-    address = f" at {info.endpoint}" if "/" in (info.endpoint or "") else ""
-    return f"replies kept of {info.name}{address}"

@@ -61,14 +61,20 @@ class Settings:
         only="model",
     )
     top_p: Annotated[float, Meta(ge=0, le=1)] | None = _model(
-        None, "Nucleus sampling threshold. Default: the model's own.", only="model"
+        None, "Nucleus sampling threshold.", of="adapter_option", only="model"
     )
     model_seed: int | None = _model(
-        None, "Sampling seed sent to the model, if it accepts one.", only="model"
+        None,
+        "Sampling seed sent to the model, if it accepts one.",
+        of="adapter_option",
+        only="model",
     )
     effort: str | None = _model(None, "Reasoning effort, in the provider's terms.", only="hosted")
     thinking_budget: int | None = _model(
-        None, "Number of thinking tokens, for models that take such a budget.", only="hosted"
+        None,
+        "Number of thinking tokens, for models that take such a budget.",
+        of="adapter_option",
+        only="hosted",
     )
     role: Pairs = _model(
         (),
@@ -142,10 +148,14 @@ class Settings:
         "Rows without a possible answer: excluded from the headline, or counted as failures.",
     )
     unattempted: Literal["exclude", "fail"] = _scoring(
-        "exclude", "Steps without an answer yet: excluded, or counted as failures."
+        "exclude",
+        "Steps without an answer yet: excluded, or counted as failures.",
+        of="benchmark_option",
     )
     exclude_status: tuple[Status, ...] = _scoring(
-        (), "Exclude steps that ended with this status; may be repeated, and the result says so."
+        (),
+        "Exclude steps that ended with this status; may be repeated, and the result says so.",
+        of="benchmark_option",
     )
 
     out: PathText | None = _running(
@@ -182,18 +192,19 @@ class Settings:
         None,
         "With --tier batch: prompt tokens that the provider lets wait at a time. Default: what it "
         "is known to allow.",
-        metavar="N",
+        of="adapter_option",
+        only="hosted",
     )
     attempts: Count | None = _running(
         None,
         "Maximum attempts per call. Default: 8; on flex 40.",
-        metavar="N",
+        of="adapter_option",
         only="hosted",
     )
     patience_s: Annotated[float, Meta(ge=0)] | None = _running(
         None,
         "Maximum retry time per call, in seconds. Default: 300; on flex 3,600.",
-        metavar="SECONDS",
+        of="adapter_option",
         only="hosted",
     )
     max_cost: Annotated[float, Meta(ge=0)] | None = _running(
@@ -210,21 +221,13 @@ class Settings:
         False,
         "Count rows that cannot be read as invalid, instead of stopping at the first. Every "
         "screenshot is then decoded once more, to find the broken ones.",
+        of="benchmark_option",
     )
     cache: bool | None = _running(
         None,
         "Reuse the replies of other runs to identical requests. Default: only where it is known "
         "which weights answer (models on this machine, and the providers' own addresses). At other "
         "addresses --cache reuses those of the model that the server names now.",
-    )
-    picture_cache: Annotated[float, Meta(ge=0)] = _running(
-        0.0,
-        "Gigabytes of prepared pictures to keep on disk for other runs.",
-        metavar="GB",
-        only="hosted",
-    )
-    cache_dir: PathText | None = _running(
-        None, "Folder of the reply cache, and of prepared pictures."
     )
     workers: Count | None = _running(
         None, "Number of processes that prepare pictures.", metavar="N"
@@ -251,12 +254,6 @@ class Settings:
         "Command that serves the model, started for the run and ended with it: 'vllm serve {model} "
         "--port {port}'.",
         metavar="COMMAND",
-        only="hosted",
-    )
-    serve_timeout: Annotated[float, Meta(ge=1)] = _running(
-        1800.0,
-        "With --with-server: seconds that the server may take until it answers.",
-        metavar="SECONDS",
         only="hosted",
     )
     track: tuple[str, ...] = _running(

@@ -48,6 +48,7 @@ _RENAMED = {
     "scoring_option": "--benchmark-option KEY=VALUE",
     "pixels": "--image-policy full:pixels=N",
     "from": "--redo-from RUN",
+    "cache_dir": "XDG_CACHE_HOME=FOLDER in the environment",
     "websites": "--only website=VALUE",
     "domains": "--only domain=VALUE",
     "task_ids": "--only task_id=VALUE",
@@ -62,6 +63,9 @@ def moved(name: str) -> str:
     '--benchmark-option candidates=VALUE'
     """
     name = name.strip("-").replace("-", "_")
+    setting = SETTINGS.get(field_of(name) or "")
+    if setting is not None and setting.among:
+        return setting.written("VALUE")
     for option, names in _MOVED.items():
         for key in (name, name.removeprefix("no_")):
             if key in names.split():
@@ -91,10 +95,13 @@ def written(name: str, owner: str = "") -> str:
 
 
 def folded(given: Mapping[str, object]) -> dict[str, Any]:
-    """Return settings by field, with short forms among the options of their owners.
+    """Return settings by field: short forms are put among the options of their owners, and
+    settings that are written there are taken out.
 
     >>> folded({"distractors": 5, "benchmark_option": {"order": 1}})
     {'benchmark_option': [('distractors', 5), ('order', 1)]}
+    >>> folded({"adapter_option": {"detail": "low", "top_p": 0.9}})
+    {'adapter_option': [('detail', 'low')], 'top_p': 0.9}
 
     Raises ValueError for an unknown name, and for a value of a short form that it does not take.
     """
@@ -113,7 +120,36 @@ def folded(given: Mapping[str, object]) -> dict[str, Any]:
             found[name] = value
     for name, own in pairs.items():
         found[name] = [*own, *_entries(found.get(name, ()))]
+    for option in ("adapter_option", "benchmark_option"):
+        if isinstance(found.get(option), (str, Mapping, list, tuple)):
+            entries = list(_entries(found.pop(option)))
+            taken = [_taken(entry, option) for entry in entries]
+            rest = [entry for entry, one in zip(entries, taken, strict=True) if one is None]
+            if rest or not entries:
+                found[option] = rest
+            for one in taken:
+                if one is None:
+                    continue
+                setting, value = one
+                if setting.repeatable:
+                    found.setdefault(setting.name, []).append(value)
+                elif setting.name in found:
+                    raise ValueError(f"{option}: {setting.key} is given twice")
+                else:
+                    found[setting.name] = value
     return found
+
+
+def _taken(entry: object, option: str) -> tuple[Setting, object] | None:
+    """Return the setting that an entry of an option of pairs gives, and its value; None for an
+    entry that is none."""
+    if isinstance(entry, str):
+        key, sign, value = entry.partition("=")
+        entry = (key, value) if sign else ()
+    if not isinstance(entry, (tuple, list)) or len(entry) != 2 or not isinstance(entry[0], str):
+        return None
+    setting = SETTINGS.get(field_of(entry[0].strip().replace("-", "_")) or "")
+    return (setting, entry[1]) if setting is not None and setting.among == option else None
 
 
 def _entries(value: Any) -> Iterator[Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from harness.settings import values
+from adapters.options import alternatives, bare, choices, is_list, read
 
 Group = Literal["Model", "Data", "Question", "Scoring", "Running"]
 """What a setting is about, and its heading in `vlm-eval run --help-all`."""
@@ -30,7 +30,8 @@ class Setting:
         identity: whether a run with another value is another run. If not, it may change on resume
             and is not on record.
         of: whose it is: "" the run's; "adapter": handed over with the adapter's options;
-            "benchmark", "protocol": a short form of an option of that.
+            "benchmark", "protocol": a short form of an option of that; "adapter_option",
+            "benchmark_option": written among these, though the run reads it.
         only: whom it is for, and refused for others: "model" (not a policy), "hosted" (a model
             behind an address).
     """
@@ -44,13 +45,13 @@ class Setting:
     metavar: str = ""
     parse: Callable[[str], Any] | None = None
     identity: bool = True
-    of: Literal["", "adapter", "benchmark", "protocol"] = ""
+    of: Literal["", "adapter", "benchmark", "protocol", "adapter_option", "benchmark_option"] = ""
     only: Literal["", "model", "hosted"] = ""
 
     def read(self, value: object) -> Any:
         """Return the value in the setting's own type. Raises ValueError naming what was
         expected."""
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and self.holds_pairs:
             value = tuple(sorted(value.items()))
         if self.parse is not None:
             if self.repeatable:
@@ -58,12 +59,17 @@ class Setting:
                 value = [self.parse(item) if isinstance(item, str) else item for item in items]
             elif isinstance(value, str):
                 value = self.parse(value)
-        return values.read(self.type, value)
+        return read(self.type, value)
 
     @property
     def key(self) -> str:
         """Its name in a file (with dashes there) and in Python: without the unit (`timeout_s`)."""
         return self.name.removesuffix("_s")
+
+    @property
+    def among(self) -> str:
+        """The setting among whose pairs it is written, "" if it is an option of its own."""
+        return self.of if self.of.endswith("_option") else ""
 
     @property
     def option(self) -> str:
@@ -75,6 +81,9 @@ class Setting:
 
         A switch without a value is written as it is turned from its default: `--no-cache`.
         """
+        if self.among:
+            pair = self.key if value is None else f"{self.key}={value}"
+            return f"--{self.among.replace('_', '-')} {pair}"
         option = self.option
         if self.is_switch and self.default is True:
             option = option.replace("--", "--no-", 1)
@@ -83,27 +92,27 @@ class Setting:
     @property
     def holds_pairs(self) -> bool:
         """Return True if its values are keys with values."""
-        inner = get_args(values.alternatives(self.type)[0]) if values.is_list(self.type) else ()
+        inner = get_args(alternatives(self.type)[0]) if is_list(self.type) else ()
         return bool(inner) and get_origin(inner[0]) is tuple
 
     @property
     def choices(self) -> tuple[str, ...]:
         """The values it may take, () where they are not listed."""
-        return values.choices(self.type)
+        return choices(self.type)
 
     @property
     def is_switch(self) -> bool:
-        return values.bare(self.type) is bool or self.type == (bool | None)
+        return bare(self.type) is bool or self.type == (bool | None)
 
     @property
     def one_text(self) -> bool:
         """Return True if a list is written as one value ("800,300"), as its `metavar` shows."""
-        return values.is_list(self.type) and "," in self.metavar
+        return is_list(self.type) and "," in self.metavar
 
     @property
     def repeatable(self) -> bool:
         """Return True if its option may be given several times."""
-        return values.is_list(self.type) and not self.one_text
+        return is_list(self.type) and not self.one_text
 
 
 def declared_by(owner: type) -> Mapping[str, Setting]:

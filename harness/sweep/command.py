@@ -148,7 +148,7 @@ class Sweep:
         for served, group in groupby([*at_once, *patient], lambda run: run.served):
             same = list(group)
             try:
-                with _server(served, same[0], self.folder):
+                with _server(served, self.folder):
                     for run in same:
                         if INTERRUPTED not in self.codes.values():
                             self._carry_out_one(run)
@@ -202,7 +202,7 @@ class Sweep:
 
 
 @contextlib.contextmanager
-def _server(served: tuple[str, str] | None, first: Planned, folder: Path) -> Iterator[None]:
+def _server(served: tuple[str, str] | None, folder: Path) -> Iterator[None]:
     """Start the server of runs that follow each other, unless another process lends one.
 
     Raises `UserError` if it does not start.
@@ -211,8 +211,7 @@ def _server(served: tuple[str, str] | None, first: Planned, folder: Path) -> Ite
         yield
         return
     command, model = served
-    timeout_s = first.cell.settings.serve_timeout
-    server = ModelServer(command, model, timeout_s=timeout_s)
+    server = ModelServer(command, model)
     name = re.sub(r"[^\w.-]+", "-", model).strip("-.")[-60:]
     try:
         server.start(folder / f"server-{name}.log", _note, _note)

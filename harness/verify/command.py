@@ -12,10 +12,12 @@ from harness.errors import UserError, suggestion
 from harness.printing import say
 
 _SETTINGS = (
-    *("base_url", "adapter_option", "max_tokens", "temperature", "top_p", "model_seed", "effort"),
-    *("thinking_budget", "protocol_option", "concurrency", "timeout_s", "attempts", "patience_s"),
-    *("max_cost", "prices", "workers", "benchmark", "benchmark_option", "data", "split"),
+    *("base_url", "adapter_option", "max_tokens", "temperature", "effort", "protocol_option"),
+    *("concurrency", "timeout_s", "max_cost", "prices", "workers"),
+    *("benchmark", "benchmark_option", "data", "split"),
 )
+_AMONG = ("top_p", "model_seed", "thinking_budget", "attempts", "patience_s")
+"""Settings among the options of the model."""
 _FEW = {"attempts": 3, "patience_s": 60.0}
 """Retries unless others are given: somebody waits for the answer."""
 
@@ -30,7 +32,7 @@ def _names(context: click.Context, param: click.Parameter, value: str | None) ->
     return names
 
 
-@click.command(cls=SettingsCommand)
+@click.command(cls=SettingsCommand, takes=_AMONG)
 @click.argument("model")
 @setting_options(_SETTINGS)
 @click.option("--quick", is_flag=True, help="Make 21 calls instead of 38.")

@@ -126,7 +126,7 @@ def command_of(config: Mapping[str, Any], *, data: object = None) -> str:
             words += _of_owner(name.removesuffix("_option"), value, config.get(OF_MODEL, ()))
             continue
         for text in _texts(setting, value):
-            words += (setting.option, text)
+            words += setting.written(text).split(" ", 1)
     return shlex.join([*words, "--data", "FOLDER"] if data else words)
 
 

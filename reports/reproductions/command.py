@@ -168,7 +168,7 @@ def values_of(started: click.Context) -> dict[str, Any]:
             owner = name.removesuffix("_option")
             found |= {written(key, owner): one for key, one in masked(dict(value)).items()}
         else:
-            found[SETTINGS[name].option] = value
+            found[written(name)] = value
     return found
 
 

@@ -50,7 +50,7 @@ print(program._keeper.pid, flush=True)
 time.sleep(3600)
 """
 ANSWERS = """
-from adapters.vllm.exchange import Answer
+from adapters.vllm.exchange import EngineAnswer
 
 def serve(receive, send):
     told = []
@@ -59,7 +59,7 @@ def serve(receive, send):
         if number is None:
             told.append(message)
         elif message != "never answered":
-            send(Answer(number, told))
+            send(EngineAnswer(number, told))
 """
 
 

@@ -39,7 +39,7 @@ def test_it_is_listed_and_described_without_a_key_and_refuses_what_it_does_not_t
         describe("acme:acme-large", loads=True)
     with pytest.raises(Fatal, match=r"'acme' takes no option 'detail' \(it takes: base_url, "):
         describe("acme:acme-large", detail="low")
-    with pytest.raises(Fatal, match="tier must be a whole number: high"):
+    with pytest.raises(Fatal, match="tier: expected a whole number, not 'high'"):
         describe("acme:acme-large", tier="high")
     with pytest.raises(Fatal, match="tier must be 1 or 2: 3"):
         describe("acme:acme-large", tier="3")

@@ -209,7 +209,7 @@ def test_the_wires_are_two_models_on_record() -> None:
     assert plain == describe("gpt-5.6", wire="chat").info.settings
     assert (plain["api"], over["api"]) == ("chat.completions", "responses")
     assert (over["state"], over["store"]) == ("echo", False)
-    with pytest.raises(Fatal, match="choose from chat, responses"):
+    with pytest.raises(Fatal, match="wire: expected one of chat, responses"):
         describe("gpt-5.6", wire="smoke")
 
 

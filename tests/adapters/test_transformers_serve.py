@@ -90,7 +90,7 @@ def test_a_body_may_be_extended_from_a_command_line() -> None:
     assert reply.sent == {"max_tokens": 1024, "temperature": 0.0, "seed": 3}
     assert server.count == 1
     for text in ("[1]", "top_k=1", ""):
-        with pytest.raises(Fatal, match="extra_body must be a JSON object"):
+        with pytest.raises(Fatal, match="extra_body: expected a JSON object"):
             served(extra_body=text)
 
 

@@ -272,7 +272,7 @@ def broken(request: Request) -> str:
 @pytest.mark.parametrize("of", ["asleep", "away", "broken"])
 def test_a_judgement_that_is_not_complete_ends_the_line_with_a_code(of: str) -> None:
     named = f"scripted:tests.extensions.test_judge:{of}"
-    words = ("--judge", JUDGE, "--judge", named, "--attempts", "1", "--json")
+    words = ("--judge", JUDGE, "--judge", named, "--adapter-option", "attempts=1", "--json")
     done = call(*RUN, *words)
     assert done.code == 1 and "Succeeded 75.0" in done.err and "same line again" in done.err
     assert json.loads(done.out)["complete"] is True

@@ -110,7 +110,7 @@ def test_another_checkpoint_is_another_model_on_record(folder: Path, tmp_path: P
         ("hf:FOLDER", {"revision": "main"}, "a folder has none"),
         ("hf:FOLDER", {"devices": "tpu"}, "device"),
         ("hf:FOLDER", {"devices": "cpu,cuda:0"}, "one device"),
-        ("hf:FOLDER", {"batch_size": "0"}, "batch_size must be"),
+        ("hf:FOLDER", {"batch_size": "0"}, "batch_size: expected a whole number of at least 1"),
         ("hf:FOLDER", {"colour": "red"}, "takes no option 'colour'"),
     ],
 )

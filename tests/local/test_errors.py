@@ -189,7 +189,7 @@ def test_the_original_qwen_vl_is_recognised(copy: Path, checkpoint: Checkpoint) 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"dtype": "int7"}, "dtype=int7: choose from auto, bfloat16, float16, float32"),
+        ({"dtype": "int7"}, "dtype: expected one of auto, bfloat16, float16, float32, not 'int7'"),
         ({"attn": "flash"}, "attn=flash cannot be used here"),
         ({"attn": "flash_attention_2"}, "attn=flash_attention_2 cannot be used here"),
         ({"devices": "gpu7"}, "unknown device 'gpu7'"),
@@ -197,9 +197,9 @@ def test_the_original_qwen_vl_is_recognised(copy: Path, checkpoint: Checkpoint) 
         ({"devices": "meta"}, "unsupported device 'meta'"),
         ({"devices": "cpu", "device_map": "auto"}, "leave devices out"),
         pytest.param({"device_map": "auto"}, "torch sees none here", marks=WITHOUT_GPU),
-        ({"quantization": "3bit"}, "quantization=3bit: choose from 4bit, 8bit"),
-        ({"max_pixels": "many"}, "max_pixels must be a whole number from 1 on: many"),
-        ({"batch_size": "0"}, "batch_size must be a whole number from 1 on: 0"),
+        ({"quantization": "3bit"}, "quantization: expected one of 4bit, 8bit, not '3bit'"),
+        ({"max_pixels": "many"}, "max_pixels: expected a whole number of at least 1, not 'many'"),
+        ({"batch_size": "0"}, "batch_size: expected a whole number of at least 1, not '0'"),
         ({"kv_reuse": "no"}, "takes no option 'kv_reuse'"),
         ({"devices": "cpu,cpu"}, "a model runs on one device here"),
         ({"revision": "main"}, "--adapter-option revision is for models of the hub"),

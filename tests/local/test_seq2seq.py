@@ -203,9 +203,9 @@ def test_wrong_checkpoints_are_one_line(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(Fatal, match="cannot be loaded") as caught:
         make(f"seq2seq:{tmp_path}")
     assert "\n" not in str(caught.value)
-    with pytest.raises(Fatal, match="dtype=int3: choose from"):
+    with pytest.raises(Fatal, match="dtype: expected one of auto, bfloat16"):
         make(f"seq2seq:{folder}", dtype="int3")
-    with pytest.raises(Fatal, match="piece_tokens must be a whole number"):
+    with pytest.raises(Fatal, match="piece_tokens: expected a whole number of at least 2"):
         make(f"seq2seq:{folder}", piece_tokens="0")
 
 

@@ -21,8 +21,7 @@ from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.episode.options import EpisodeOptions
 from harness.benchmarks.episode.step_by_step import EpisodeView, StepByStep
 from harness.benchmarks.episode.task import STEPS, EpisodeDetail
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.settings import image_policy_of, refuse_candidates, source_of
 from harness.dialogue import Dialogue
 from harness.engine import Environment

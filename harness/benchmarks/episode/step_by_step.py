@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, Self
 
 from adapters.conversation import Picture
 from harness.benchmarks.episode.task import EpisodeTask
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.history import PastScene
 from harness.benchmarks.step.listing import list_step
 from harness.benchmarks.step.options import StepOptions

@@ -10,8 +10,7 @@ from typing import Any
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.picture_sets import mean_scores
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.policies import ItemPolicy, Secret
 from harness.runs.records import Unit
 from harness.views import QuestionView

@@ -17,17 +17,15 @@ from harness.benchmarks.contract import Benchmark, Scorer
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import mean_scores
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.options import EarlierOptions
 from harness.dialogue import Dialogue
 from harness.errors import DataError, UserError
-from harness.options import short_form
+from harness.options import History, short_form
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import ItemPolicy, Secret, chance_for
 from harness.protocols import ask
 from harness.protocols.vote import same_answer
-from harness.question_options import History
 from harness.records import Earlier
 from harness.runs import Unit
 from harness.settings import Settings

@@ -155,10 +155,11 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
     Options = RuleOptions
 
     def score(self, prediction: Prediction, detail: ScreenDetail) -> Scores:
-        """Return the verdicts of every rule; an answer that could not be read is wrong."""
+        """Return the verdicts of every declared rule; an answer that could not be read is wrong."""
         said = prediction.action if prediction.status is Status.ANSWERED else None
         scores: dict[str, float | None] = {}
-        for name, verdict in verdicts(said, detail.gold, detail.size, self.rules).items():
+        rules = tuple(name for name in self.rules if name in self.declared.scores)
+        for name, verdict in verdicts(said, detail.gold, detail.size, rules).items():
             scores[name] = _number(verdict.step)
             scores[f"{name}.type"] = _number(verdict.type)
             scores[f"{name}.grounding"] = _number(verdict.grounding)

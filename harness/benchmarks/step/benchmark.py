@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.index import StoredStep
-from harness.benchmarks.ready import Ready
 from harness.benchmarks.recorded import StepDataset, recorded_steps
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.listing import (
     list_step,
     list_steps,

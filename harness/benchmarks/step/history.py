@@ -22,9 +22,9 @@ from adapters.conversation import Picture
 from harness.benchmarks import StepDataset, StoredStep
 from harness.benchmarks.step.scene import PageScene
 from harness.errors import DataError
+from harness.options import History
 from harness.page import Brackets, Page, PageError, Style
 from harness.pictures import PictureError, PicturePolicy, Screenshot, read_size
-from harness.question_options import History
 from harness.records import SEGMENT_ID, Earlier, Listing, Row, SeenAction
 from harness.runs.steps import turn_of
 from parsers.records import StepInfo, Turn

@@ -11,9 +11,8 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from adapters.conversation import Picture
-from harness.benchmarks.ready import Ready
 from harness.benchmarks.recorded import StepDataset, blank, unlisted, unreadable
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.scene import PageScene, RecordedScene
 from harness.candidates import (
     CandidateOptions,
@@ -84,7 +83,7 @@ def list_steps(
                 _check_pictures(row)
         except DataError as error:
             if not skip:
-                hint = "--skip-bad-rows counts such rows as invalid"
+                hint = "--benchmark-option skip_bad_rows=yes counts such rows as invalid"
                 raise DataError(f"{error}; {hint}") from error
             unit = unreadable(blank(entry) if isinstance(row, DataError) else row, str(error))
             listed = Ready(unit, StepView(step_of(unit), ()), Secret(unit.detail.gold))

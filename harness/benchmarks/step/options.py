@@ -8,8 +8,7 @@ from typing import Literal
 
 from adapters.options import Count, PathText
 from harness.benchmarks.options import Options
-from harness.options import AtLeastZero, setting, short_form
-from harness.question_options import Source
+from harness.options import AtLeastZero, Source, setting, short_form
 from parsers.records import F1Variant
 from parsers.scoring import PointRule
 

@@ -116,8 +116,8 @@ def test_samples_are_as_many_calls_in_batches() -> None:
             "5",
             "--temperature",
             "0.9",
-            "--model-seed",
-            "7",
+            "--adapter-option",
+            "model_seed=7",
             *ONE_TASK,
             *TEXT_ONLY,
         )

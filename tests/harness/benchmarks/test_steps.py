@@ -322,8 +322,8 @@ def test_check_tells_each_problem_once_with_its_rows_and_the_first(tmp_path: Pat
         f"warning: 1 row: TYPE without a value {where} 6)",
         "warning: column 'colour' is not used",
         "local: 4 rows, 2 tasks; 3 CLICK, 1 TYPE, 4 valid",
-        "8 rows, 6 with errors: a run would stop at the first of them (--skip-bad-rows counts them "
-        "as invalid)",
+        "8 rows, 6 with errors: a run would stop at the first of them (--benchmark-option "
+        "skip_bad_rows=yes counts them as invalid)",
     ]
 
 
@@ -344,8 +344,8 @@ def test_check_tells_the_first_mistake_of_every_row(tmp_path: Path) -> None:
             (0, "warning: column 'operatio' is not used; did you mean 'operation'?"),
             (
                 0,
-                "4 rows, 4 with errors: a run would stop at the first of them (--skip-bad-rows "
-                "counts them as invalid)",
+                "4 rows, 4 with errors: a run would stop at the first of them (--benchmark-option "
+                "skip_bad_rows=yes counts them as invalid)",
             ),
         )
     }

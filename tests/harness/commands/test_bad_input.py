@@ -35,7 +35,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "batch size": (
         ("--model", "hf:x", *SAMPLE, "--adapter-option", "batch_size=0"),
-        "batch_size must be a whole number from 1 on: 0",
+        "batch_size: expected a whole number of at least 1, not '0'",
     ),
     "unknown option": (("--modle", "oracle"), "--model"),
     "unknown command": (("scroe", "run"), "did you mean 'score'?"),
@@ -194,7 +194,10 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "score no run": (("score", "nope"), "nope is not a run directory"),
     "score a selection of a run": (("score", "nope", "--split", "dev"), "selects rows"),
     "score both": (("score", "run", "--predictions", "file"), "give one of them"),
-    "predictions missing": (("score", "--predictions", "nope", *DEV), "nope: No such file"),
+    "predictions missing": (
+        ("score", "--predictions", "nope", *DEV),
+        "nope cannot be read: No such file",
+    ),
     "merge no run": (("merge", "nope", "--out", "merged"), "nope is not a run directory"),
     "merge nothing": (("merge", "--out", "merged"), "RUNS"),
     "show nothing": (("show", *DEV), "STEP"),
@@ -270,7 +273,7 @@ def test_a_wrong_line_of_predictions_is_named(
     (place / "p.jsonl").write_text(f"{json.dumps(good)}\n\n{json.dumps(line)}\n")
     called = call("score", "--predictions", "p.jsonl", *DEV)
     assert called.code == 2
-    assert "p.jsonl line 3: " in called.complaint
+    assert "p.jsonl, line 3: " in called.complaint
     assert told in called.complaint
 
 

@@ -34,15 +34,6 @@ GROUNDING = 'name = "g"\nbox = "xyxy-px"\n'
 QUESTIONS = 'name = "q"\nmetric = "exact"\n'
 SCREEN = 'name = "s"\npoints = "px"\nscroll = "content"\n'
 ASKED = {"id": "a", "question": "Who?", "answers": ["Ann"]}
-TASK = """task: t
-dataset_path: json
-dataset_kwargs: {data_files: {test: q.jsonl}}
-test_split: test
-output_type: generate_until
-doc_to_text: question
-doc_to_target: id
-metric_list: [{metric: exact_match}]
-"""
 CASES: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "config": ({"c.toml": "limit = 1\n"}, (*ORACLE, "--config", "f/c.toml")),
     "prices": (
@@ -85,10 +76,6 @@ CASES: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "steps on screens": (
         {"steps.jsonl": json.dumps(ON_SCREEN) + "\n", "screen.toml": SCREEN},
         ("data", "check", "f"),
-    ),
-    "a task": (
-        {"t.yaml": TASK, "q.jsonl": json.dumps({"id": "x", "question": "Who?"}) + "\n"},
-        ("data", "import", "f/t.yaml", "-o", "made"),
     ),
     "ranks": (
         {"r.json": '{"scores": {"x": {"1": 0.5}}}'},

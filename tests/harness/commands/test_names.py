@@ -13,16 +13,23 @@ from harness.settings import SETTINGS, read_settings
 from tests.harness.commands.tool import call
 
 HERE = (
-    *("model", "base_url", "adapter_option", "max_tokens", "temperature", "top_p", "model_seed"),
-    *("effort", "thinking_budget", "role", "benchmark", "benchmark_option", "data", "split"),
+    *("model", "base_url", "adapter_option", "max_tokens", "temperature"),
+    *("effort", "role", "benchmark", "benchmark_option", "data", "split"),
     *("only", "limit", "shard", "protocol", "protocol_option", "distractors", "seed", "ranker"),
     *("history", "image_policy", "repeats", "samples", "vote", "shuffles", "f1", "invalid"),
-    *("unattempted", "exclude_status", "out", "concurrency", "timeout", "tier", "attempts"),
-    *("patience", "max_cost", "prices", "yes", "score_failures", "skip_bad_rows", "cache"),
-    *("picture_cache", "cache_dir", "workers", "preflight", "progress", "rule", "redo", "repair"),
-    *("with_server", "serve_timeout", "wait", "queue_tokens", "track", "judge"),
+    *("out", "concurrency", "timeout", "tier"),
+    *("max_cost", "prices", "yes", "score_failures", "cache"),
+    *("workers", "preflight", "progress", "rule", "redo", "repair"),
+    *("with_server", "wait", "track", "judge"),
 )
 """Names that are options of their own."""
+AMONG = {
+    "adapter_option": (
+        *("top_p", "model_seed", "thinking_budget", "queue_tokens", "attempts", "patience"),
+    ),
+    "benchmark_option": ("unattempted", "exclude_status", "skip_bad_rows"),
+}
+"""Names of settings that are written among the pairs of another one, by that."""
 ELSEWHERE = {
     "--benchmark-option {}=VALUE": (
         *("candidates", "top_k", "missed", "positives", "shown", "exclude_related"),
@@ -40,8 +47,11 @@ ELSEWHERE = {
     "--benchmark-option KEY=VALUE": ("candidate_option", "scoring_option"),
     "--image-policy full:pixels=N": ("pixels",),
     "--redo-from RUN": ("from",),
+    "XDG_CACHE_HOME=FOLDER in the environment": ("cache_dir",),
 }
 """Names that are given with another option now, by how."""
+WITHOUT = ("picture_cache", "serve_timeout")
+"""Names of what is gone: CHANGELOG.md says what is lost."""
 GONE = [(name, how.format(name)) for how, names in ELSEWHERE.items() for name in names]
 IN_PYTHON = {
     "websites": "--only website=VALUE",
@@ -73,7 +83,7 @@ VALUES = {
     "progress": "off",
     "redo": "truncated",
     **dict.fromkeys(("model", "effort", "benchmark", "data", "split", "protocol", "ranker"), "x"),
-    **dict.fromkeys(("out", "prices", "cache_dir", "rule", "with_server", "track", "judge"), "x"),
+    **dict.fromkeys(("out", "prices", "rule", "with_server", "track", "judge"), "x"),
     **{name: f"{name[0]}=1" for name in ("adapter_option", "benchmark_option", "protocol_option")},
 }
 """A value of settings that do not take 2."""
@@ -81,8 +91,9 @@ VALUES = {
 
 def test_every_name_is_in_one_of_the_lists() -> None:
     now = {setting.key for setting in SETTINGS.values()}
-    assert now == {*HERE, "redo_from"}
-    assert len(HERE) + len(GONE) == 102, "the names of before"
+    among = [name for names in AMONG.values() for name in names]
+    assert now == {*HERE, *among, "redo_from"}
+    assert len(HERE) + len(among) + len(GONE) + len(WITHOUT) == 102, "the names of before"
     assert now.isdisjoint(name for name, _ in GONE)
 
 
@@ -102,6 +113,65 @@ def test_what_stayed_means_the_same_on_a_line_in_a_file_and_in_python(
     assert read == [python, python]
     owner = f"{setting.of}_option" if setting.of in ("benchmark", "protocol") else setting.name
     assert [one.given for one in (*read, python)] == [{owner}] * 3
+
+
+@pytest.mark.parametrize(("owner", "name"), [(o, n) for o, names in AMONG.items() for n in names])
+def test_a_setting_among_options_means_the_same_on_a_line_in_a_file_and_in_python(
+    place: Path, owner: str, name: str
+) -> None:
+    (setting,) = (one for one in SETTINGS.values() if one.key == name)
+    value = True if setting.is_switch else VALUES.get(name, 2)
+    option, said = owner.replace("_", "-"), "yes" if setting.is_switch else value
+    Path("run.toml").write_text(f"[{option}]\n{name} = {json.dumps(value)}\n")
+    python = [read_settings({name: value}), read_settings({owner: {name: value}})]
+    for line in ([f"--{option}", f"{name}={said}"], ["--config", "run.toml"]):
+        with run.make_context("run", line):
+            python.append(read_options())
+    assert python == python[:1] * 4
+    assert [one.given for one in python] == [{setting.name}] * 4
+    # A key that is not a setting stays with its owner, and the line has precedence over the file.
+    line = [f"--{option}", f"{name}={said}", f"--{option}", "own=1", "--config", "run.toml"]
+    with run.make_context("run", line):
+        both = read_options()
+    assert dict(getattr(both, owner)) == {"own": "1"}
+    assert getattr(both, setting.name) == getattr(python[0], setting.name)
+    Path("old.toml").write_text(f"{name.replace('_', '-')} = 1\n")
+    for old in ([f"--{name.replace('_', '-')}", "1"], ["--config", "old.toml"]):
+        called = call("-m", "lexical", "-b", "sample", *old)
+        assert (called.code, called.out) == (2, "")
+        assert called.complaint.endswith(f"; give --{option} {name}=VALUE")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("data", "check", "-b", "sample", "--benchmark-option", "skip_bad_rows=yes"),
+        ("rankers", "recall", "--ranker", "lexical", "--benchmark-option", "unattempted=fail"),
+        ("show", "x", "-b", "sample", "--benchmark-option", "exclude_status=refusal"),
+        ("score", "x", "--benchmark-option", "skip_bad_rows=yes"),
+    ],
+)
+def test_a_command_refuses_settings_among_options_that_it_does_not_read(
+    place: Path, words: tuple[str, ...]
+) -> None:
+    called = call(*words)
+    key = words[-1].partition("=")[0]
+    assert (called.code, called.out) == (2, "")
+    assert f"--benchmark-option {key} has no effect on " in called.complaint
+
+
+def test_values_of_settings_among_options_are_checked(place: Path) -> None:
+    for words, said in (
+        (("top_p=3",), "top_p: expected a number from 0 to 1, not '3'"),
+        (("top_p=0.1", "top_p=0.2"), "top_p is given twice"),
+        (("patience=0.1", "patience_s=2"), "patience is given twice"),
+        (("attempts=0",), "attempts: expected a whole number of at least 1, not '0'"),
+    ):
+        options = [part for pair in words for part in ("--adapter-option", pair)]
+        called = call("-m", "gpt-5.4", "-b", "sample", *options)
+        assert (called.code, said in called.complaint) == (2, True)
+    policy = call("-m", "lexical", "-b", "sample", "--adapter-option", "top_p=0.5")
+    assert "--adapter-option top_p has no effect on the policy" in policy.complaint
 
 
 @pytest.mark.parametrize(("name", "now"), GONE)
@@ -130,7 +200,7 @@ def test_a_refusal_of_a_field_says_how_it_is_given_now(name: str, now: str) -> N
         (("--protocol-option", "shuffles=3"), "unknown key 'shuffles'; give --shuffles ("),
         (("--protocol-option", "ranker=lexical"), "unknown key 'ranker'; give --ranker ("),
         (("--protocol-option", "seed=3"), "unknown key 'seed'; give --seed ("),
-        (("--benchmark-option", "unattempted=fail"), "has no such option; give --unattempted"),
+        (("--benchmark-option", "attempts=2"), "no such option; give --adapter-option attempts"),
         (("--benchmark-option", "timeout_s=3"), "has no such option; give --timeout"),
         (("--benchmark-option", "history=3"), "has no such option; give --history"),
     ],

@@ -16,16 +16,16 @@ from tests.harness.commands.tool import DEV, call
 
 PAIRS = (
     *("--adapter-option", "detail=low", "--adapter-option", "max-pixels=40000"),
-    *("--exclude-status", "refusal", "--exclude-status", "empty"),
+    *("--benchmark-option", "exclude_status=refusal", "--benchmark-option", "exclude_status=empty"),
     *("--benchmark-option", "mapped_operations=no", "--benchmark-option", "order=2"),
     *("--protocol-option", "none=first", "--only", "website=united", "--only", "device=phone"),
 )
 FILE = """
 model = "gpt-5.4"
-exclude-status = ["refusal", "empty"]
 only = ["website=united", "device=phone"]
 adapter-option = {detail = "low", max-pixels = 40000}
 [benchmark-option]
+exclude_status = ["refusal", "empty"]
 mapped_operations = false
 order = 2
 [protocol-option]

@@ -165,8 +165,6 @@ def test_an_option_that_another_one_idles_is_refused() -> None:
     capped = call(*line, *tokens)
     assert (capped.code, "without form=bnid" in capped.complaint) == (2, True)
     assert call(*line, *tokens, "--protocol-option", "form=bnid", "--out", "a").code == 0
-    kept = call(*line, "--cache-dir", "x", "--no-cache")
-    assert (kept.code, "--no-cache" in kept.complaint) == (2, True)
 
 
 def test_pictures_that_show_the_answer_are_flagged_wherever_the_numbers_stand() -> None:

@@ -57,7 +57,14 @@ SAMPLES = 3
 
 def voting(run: Path, url: str) -> list[str]:
     """The same with samples that vote, each with its own seed and so its own reply."""
-    samples = ["--samples", str(SAMPLES), "--temperature", "0.9", "--model-seed", "5"]
+    samples = [
+        "--samples",
+        str(SAMPLES),
+        "--temperature",
+        "0.9",
+        "--adapter-option",
+        "model_seed=5",
+    ]
     return [*command_line(run, url), *samples]
 
 

@@ -41,7 +41,7 @@ def recorded(
 
     Histories do not say what is right; `changes` are columns by the number of a step.
     """
-    (folder / "schema.json").write_text(json.dumps({"data": "steps.jsonl", "id_attribute": "bid"}))
+    (folder / "schema.toml").write_text('data = "steps.jsonl"\nid_attribute = "bid"\n')
     lines = []
     for number, (element, operation, value) in enumerate(right):
         line: dict[str, Any] = {
@@ -55,7 +55,7 @@ def recorded(
         }
         lines.append(json.dumps({**line, **changes.get(f"step_{number}", {})}))
     (folder / "steps.jsonl").write_text("\n".join(lines))
-    data = str(folder / "schema.json")
+    data = str(folder / "schema.toml")
     return {"benchmark": "steps", "data": data, "split": "local", "benchmark_option": OFFERED}
 
 

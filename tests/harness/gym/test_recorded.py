@@ -288,6 +288,10 @@ def test_only_one_task_is_decoded_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
         ({"history": 3}, "history has no effect on an environment"),
         ({"image_policy": "full"}, "image_policy has no effect on an environment"),
         ({"benchmark_option": "image_policy=full"}, "image_policy has no effect on an environment"),
+        (
+            {"benchmark_option": "skip_bad_rows=yes"},
+            "skip_bad_rows has no effect on an environment",
+        ),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_in_one_line(

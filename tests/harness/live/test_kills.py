@@ -19,11 +19,11 @@ GENEROUS_S = 60
 PROGRAM = """
 import asyncio, sys
 from adapters.contract import Fault
-from harness.live.pool import Limits, Worlds
+from harness.live.pool import TimeLimits, Worlds
 from tests.harness.live.browsed import ENTRY
 
 async def main(folder, *states):
-    worlds = Worlds(ENTRY, {"folder": folder}, count=1, limits=Limits(600, 600))
+    worlds = Worlds(ENTRY, {"folder": folder}, count=1, limits=TimeLimits(600, 600))
     for state in states:
         episode = await worlds.open({"page": "index.html"})
         await episode.act(None)

@@ -17,8 +17,7 @@ from adapters.embedding import Embedded
 from harness.benchmarks import open_steps
 from harness.benchmarks.conversation.memory import piece
 from harness.benchmarks.conversation.multi_turn import MultiTurn
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.history import FinishedTurns
 from harness.benchmarks.step.listing import list_step, offered
 from harness.benchmarks.step.options import StepOptions

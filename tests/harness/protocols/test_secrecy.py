@@ -9,8 +9,7 @@ import pytest
 
 from adapters.conversation import Conversation
 from harness.benchmarks import open_steps
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.listing import list_step
 from harness.benchmarks.step.options import StepOptions
 from harness.protocols.seeact import TwoRounds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from harness.live.nodes import find
-from harness.live.snapshot import is_candidate
+from harness.live.snapshot import attributes_json, is_candidate
 from harness.recording.columns import (
     candidate_json,
     negatives,
@@ -108,4 +108,5 @@ def test_entries_hold_json_in_json_with_ids_and_boxes(dom: Dom) -> None:
 
 def test_boxes_are_written_without_needless_zeros(dom: Dom) -> None:
     root = dom("<p _box='0,596.59375,93,-0.5'>x</p>")
-    assert str(root.box) == "0,596.59375,93,-0.5"
+    attributes = json.loads(attributes_json(root, root.box))
+    assert attributes["bounding_box_rect"] == "0,596.59375,93,-0.5"

@@ -33,19 +33,9 @@ sys.addaudithook(look)
 run(words)
 """
 RUN = ("run", "-m", "lexical", "-b", "sample", "--split", "dev", "--image-policy", "none")
-TASK = """task: t
-dataset_path: json
-dataset_kwargs: {data_files: {test: q.jsonl}}
-test_split: test
-output_type: generate_until
-doc_to_text: question
-doc_to_target: id
-metric_list: [{metric: exact_match}]
-"""
 COMMANDS = {
     "merge": ("merge", "a", "b", "-o", "out"),
     "view": ("view", "a", "--no-pictures", "-o", "out"),
-    "import": ("data", "import", "t.yaml", "-o", "out"),
     "export": ("export", "a", "--to", "csv", "--overwrite", "-o", "out"),
 }
 
@@ -53,8 +43,6 @@ COMMANDS = {
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     isolate(monkeypatch, tmp_path)
-    Path("t.yaml").write_text(TASK)
-    Path("q.jsonl").write_text('{"id": "x", "question": "Who?"}\n')
     return tmp_path
 
 

@@ -95,9 +95,9 @@ def test_a_server_that_dies_in_the_middle_is_started_again_and_the_run_completed
 
 
 def test_kept_replies_are_found_whatever_the_port() -> None:
-    assert call(*line("a", "--cache-dir", "cache")).code == 0
+    assert call(*line("a")).code == 0
     # The first call alone is made, which says who answers now.
-    second = call(*line("b", "--cache-dir", "cache", "--cache", command=f"{OWN} --die-after 2"))
+    second = call(*line("b", "--cache", command=f"{OWN} --die-after 2"))
     assert second.code == 0
     assert all(record["attempts"] == 0 for record in calls("b"))
     # The same model name at OpenAI's own address is somebody else.
@@ -126,7 +126,6 @@ def test_a_dry_run_and_bad_input_start_no_server(place: Path) -> None:
     assert call(*line("a", "--dry-run", command=mark)).code == 0
     refusals = [
         (("--base-url", "http://127.0.0.1:1/v1"), "--base-url and --with-server name two servers"),
-        (("--serve-timeout", "0"), "expected a number of at least 1"),
         (("--model", "lexical"), "--with-server has no effect on the policy 'lexical'"),
         (("--model", "qwen2-vl"), "--with-server has no effect on 'qwen2-vl', which runs on this"),
         (("--model", "claude-sonnet-5-5"), "--with-server is for models behind OpenAI's chat"),
@@ -139,8 +138,6 @@ def test_a_dry_run_and_bad_input_start_no_server(place: Path) -> None:
         refused = call(*words)
         assert refused.code == 2
         assert complaint in refused.complaint
-    refused = call(*FIXED, "--base-url", "http://127.0.0.1:1/v1", "--serve-timeout", "5")
-    assert "--serve-timeout has no effect without --with-server" in refused.complaint
     assert not Path("made").exists()
     assert not Path("a").exists()
 
@@ -152,7 +149,6 @@ def test_settings_files_and_python_have_it_too(place: Path) -> None:
     run = harness.evaluate(
         model="fake-vl",
         with_server=OWN,
-        serve_timeout=600,
         benchmark="sample",
         split="dev",
         limit=1,

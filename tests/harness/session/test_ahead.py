@@ -35,7 +35,7 @@ def test_rows_before_a_broken_one_are_asked_about_first(tmp_path: Path) -> None:
             async for question in questions:
                 seen.append(question.unit_id)
 
-    with pytest.raises(DataError, match=r"row 7: .*; --skip-bad-rows counts"):
+    with pytest.raises(DataError, match=r"row 7: .*; --benchmark-option skip_bad_rows=yes counts"):
         asyncio.run(until_it_breaks())
     assert seen == [entry.unit_id for entry in plan.dataset.entries[:6]]
 

@@ -48,10 +48,12 @@ def test_a_broken_row_stops_the_run_or_is_counted_as_invalid(
     assert stopped.code == 2
     assert f"{data}, row 2: " in stopped.err
     assert reason in stopped.err.splitlines()[-1]
-    assert stopped.err.endswith("; --skip-bad-rows counts such rows as invalid\n")
+    assert stopped.err.endswith(
+        "; --benchmark-option skip_bad_rows=yes counts such rows as invalid\n"
+    )
 
     # The run that stopped goes on, and a later session needs the option no more.
-    counted = evaluate(data, "--skip-bad-rows")
+    counted = evaluate(data, "--benchmark-option", "skip_bad_rows=yes")
     assert counted.code == 0
     assert "2 valid, 1 invalid (1 unreadable_row; not asked)" in counted.out
     (line,) = [line for line in lines(place / "run") if line["invalid"]]
@@ -63,7 +65,7 @@ def test_a_broken_row_stops_the_run_or_is_counted_as_invalid(
 
 def test_a_picture_with_a_sound_header_is_decoded_to_find_out(place: Path) -> None:
     data = one_broken(place, {"screenshot": {"bytes": picture()[:-200], "path": None}})
-    counted = evaluate(data, "--skip-bad-rows")
+    counted = evaluate(data, "--benchmark-option", "skip_bad_rows=yes")
     assert counted.code == 0
     (line,) = [line for line in lines(place / "run") if line["invalid"]]
     assert "the picture does not decode: image file is truncated" in line["error"]
@@ -72,7 +74,7 @@ def test_a_picture_with_a_sound_header_is_decoded_to_find_out(place: Path) -> No
 def test_an_estimate_counts_broken_rows_as_the_run_would(place: Path) -> None:
     data = one_broken(place, {"cleaned_html": ""})
     assert evaluate(data, "--dry-run").code == 2
-    counted = evaluate(data, "--dry-run", "--skip-bad-rows")
+    counted = evaluate(data, "--dry-run", "--benchmark-option", "skip_bad_rows=yes")
     assert counted.code == 0
     assert "1 unreadable_row" in counted.out
 

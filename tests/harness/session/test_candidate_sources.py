@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.benchmarks import open_steps
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.listing import list_step
 from harness.benchmarks.step.options import StepOptions
 from harness.candidates import page_of

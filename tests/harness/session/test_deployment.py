@@ -12,7 +12,9 @@ import pytest
 import harness
 from adapters.contract import AdapterInfo, PictureSource, Request, StandIn
 from adapters.conversation import Finish, Reply, Usage
+from adapters.digests import cache_folder
 from harness.engine import NoAnswers, Outcome
+from harness.engine.cache import FILE
 from harness.session.deployment import Deployment
 from harness.settings import Settings
 from parsers.records import Prediction, Status
@@ -251,16 +253,16 @@ class Mine:
 def test_what_stands_in_for_a_model_says_so_itself(place: Path, stand_in: StandIn) -> None:
     mine = Mine(stand_in)
     task: dict[str, Any] = {"benchmark": "sample", "split": "dev", "limit": 1, "progress": "off"}
-    settings = {**task, "image_policy": "none", "out": "a", "cache_dir": "cache"}
+    settings = {**task, "image_policy": "none", "out": "a"}
     if not stand_in:
         assert not harness.evaluate(mine, **settings).complete
         assert mine.asked > len(calls("a"))
-        assert Path("cache/replies.sqlite").exists()
+        assert (cache_folder() / FILE).exists()
         return
     run = harness.evaluate(mine, **settings)
     assert run.complete
     assert mine.asked == len(calls("a")), "it is not tried out before"
-    assert not Path("cache").exists(), "its replies are kept for nobody"
+    assert not (cache_folder() / FILE).exists(), "its replies are kept for nobody"
     assert run.manifest.model["stand_in"] == stand_in
     assert run.manifest.of_policy is (stand_in == "policy")
 

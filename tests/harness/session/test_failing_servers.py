@@ -153,7 +153,16 @@ def test_what_no_score_depends_on_is_paid_for_once(odd: dict[str, object]) -> No
 def test_what_can_never_be_read_is_not_bought_eight_times() -> None:
     good = replying()
     with WireServer(good) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a", "--attempts", "8")
+        line = at(
+            server,
+            *ONE_TASK,
+            *TEXT_ONLY,
+            "--no-cache",
+            "--out",
+            "a",
+            "--adapter-option",
+            "attempts=8",
+        )
         server.react = lambda ask: (
             Answer(raw=json.dumps(body_of(ask, good(ask)) | {"choices": [NUMBER]}).encode())
             if ask.number == 1 or whole_text(ask) == whole_text(server.asks[0])
@@ -221,7 +230,16 @@ def test_a_run_with_answers_goes_on_once_a_word_for_the_end_is_declared() -> Non
         return Answer(raw=json.dumps(plain).encode())
 
     with WireServer(lambda ask: odd(ask) if server.count % 5 == 0 else good(ask)) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--attempts", "1", "--out", "a")
+        line = at(
+            server,
+            *ONE_TASK,
+            *TEXT_ONLY,
+            "--no-cache",
+            "--adapter-option",
+            "attempts=1",
+            "--out",
+            "a",
+        )
         called = call(*line)
         assert called.code == 1, called.err
         assert "--adapter-option 'ends=end_of_answer'" in called.err
@@ -328,7 +346,7 @@ def test_an_address_with_a_secret_is_refused_and_not_repeated(url: str, place: P
 def test_the_first_call_is_tried_as_often_as_attempts_says() -> None:
     with WireServer(error(500, "down")) as server:
         line = [arg for arg in at(server, *ONE_TASK, "--out", "a") if arg != "--no-preflight"]
-        called = call(*line, "--attempts", "1")
+        called = call(*line, "--adapter-option", "attempts=1")
         assert (called.code, server.count) == (2, 1)
     assert "the model does not answer: server after 1 try" in called.err
 

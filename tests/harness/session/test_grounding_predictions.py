@@ -118,7 +118,9 @@ def test_totals_are_those_of_a_script_of_its_own(benchmark: str, folder: str, fi
     for what, count in statuses.items():
         assert f"{what} {count} (" in told
     assert f"{len(lines)} predictions for {len(every):,} items; items without one count" in told
-    left_out = json.loads(score(lines, *options, "--json=full", "--unattempted", "exclude").out)
+    left_out = json.loads(
+        score(lines, *options, "--json=full", "--benchmark-option", "unattempted=exclude").out
+    )
     assert numbers.row(left_out, "hit", "micro")["n"] == len(lines)
 
 

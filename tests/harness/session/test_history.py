@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from harness.benchmarks import StepDataset, recorded_steps
 from harness.benchmarks.step.history import EarlierSteps
+from harness.options import History
 from harness.pictures import PicturePolicy, PictureStore, plan, read_size
 from harness.planning.data import open_data
-from harness.question_options import History
 from harness.records import Row
 from harness.runs.steps import info_of
 from harness.settings import read_settings
@@ -294,4 +294,4 @@ def test_a_picture_is_prepared_once_for_all_steps_that_show_it(
     monkeypatch.setattr("harness.session.run.PictureStore", Watched)
     _, done = asked("turns:3", *UI_TARS)
     assert done.code == 0, done.err
-    assert sum(store.stats.prepared + store.stats.found for store in stores) == 11
+    assert sum(store.stats.prepared for store in stores) == 11

@@ -17,7 +17,16 @@ def incomplete() -> tuple[str, str]:
     with WireServer(
         lambda ask: good(ask) if server.count <= 6 else error(500, "out of order")
     ) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a", "--attempts", "1")
+        line = at(
+            server,
+            *ONE_TASK,
+            *TEXT_ONLY,
+            "--no-cache",
+            "--out",
+            "a",
+            "--adapter-option",
+            "attempts=1",
+        )
         line = (*line, "--concurrency", "1")
         details = call(*line).out
         brief = call(*(word for word in line if word != "--details")).out
@@ -43,6 +52,6 @@ def test_a_complete_run_is_not(command: tuple[str, ...]) -> None:
 def test_an_incomplete_shard_does_not_count_the_others() -> None:
     with WireServer(error(500, "out of order")) as server:
         line = at(server, "-b", "sample", *TEXT_ONLY, "--shard", "1/2", "--out", "a")
-        text = call(*line, "--attempts", "1", "--concurrency", "1").out
+        text = call(*line, "--adapter-option", "attempts=1", "--concurrency", "1").out
     assert text.lstrip().startswith("INCOMPLETE: ")
     assert " of " not in text.splitlines()[0]

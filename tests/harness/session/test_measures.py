@@ -42,7 +42,7 @@ def settings(**more: Any) -> Settings:
 
 
 def scorer(settings: Settings, declared: Declaration) -> Scorer:
-    return scorer_of(on_record(settings, declared), settings, declared)
+    return scorer_of(on_record(settings, declared), declared)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def test_scores_that_are_not_as_declared_are_refused(
 def test_a_measure_that_is_only_counted_is_0_or_1(monkeypatch: pytest.MonkeyPatch) -> None:
     declared = replace(DECLARED, measures=(DECLARED["hit"], Measure("cut", averages=())))
     monkeypatch.setattr(Places, "scorers", {"hit": lambda *_: 1.0, "cut": lambda *_: 0.5})
-    score = scorer_of(Places(declared=declared), settings(), declared)
+    score = scorer_of(Places(declared=declared), declared)
     with pytest.raises(UserError, match=r"scores cut .*: what has no averages is 0 or 1"):
         score(Prediction(Status.ANSWERED), "A")
 
@@ -137,7 +137,7 @@ def test_a_measure_without_a_score_is_refused(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("places")
 def test_a_measure_that_came_later_is_not_scored_in_a_run_from_before() -> None:
     before = replace(DECLARED, measures=(DECLARED["hit"],))
-    score = scorer_of(Places(), settings(), before)
+    score = scorer_of(Places(), before)
     scores = score(Prediction(Status.ANSWERED, letter="A"), "A")
     assert scores == {"hit": 1.0}
 

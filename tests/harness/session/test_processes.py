@@ -113,7 +113,7 @@ def test_a_key_goes_to_the_server_and_nowhere_else(place: Path) -> None:
         return replying()(ask)
 
     with WireServer(echo) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a", "--cache-dir", "cache")
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a")
         refused = start(*line, OPENAI_API_KEY=KEY)
         out, err = refused.communicate(timeout=PATIENCE_S)
         assert refused.returncode == 2
@@ -126,7 +126,7 @@ def test_a_key_goes_to_the_server_and_nowhere_else(place: Path) -> None:
         assert fine.returncode == 0, err
         assert KEY not in out + err
     assert found_in(place, "rolling")
-    assert (place / "cache").is_dir()
+    assert (place / "cache-home").is_dir()
     assert found_in(place, KEY) == []
     assert found_in(place, KEY[8:]) == []
 

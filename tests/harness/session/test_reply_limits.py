@@ -83,7 +83,7 @@ def test_a_limit_that_is_left_open_has_room_for_thought_where_the_model_thinks(
     ("model", "options", "limit"),
     [
         ("gpt-4o", (), 1024),
-        ("claude-sonnet-4-5", ("--thinking-budget", "2000"), 8192),
+        ("claude-sonnet-4-5", ("--adapter-option", "thinking_budget=2000"), 8192),
         ("gemini-2.5-flash", (), 8192),
         ("lexical", (), 1024),
     ],

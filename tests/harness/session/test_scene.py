@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.benchmarks import open_steps
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.listing import list_step
 from harness.benchmarks.step.options import StepOptions
 from harness.benchmarks.step.scene import PageScene, RecordedScene

@@ -191,7 +191,9 @@ def test_missing_predictions_are_left_out_or_failed() -> None:
     left_out = predicted()
     assert valid(left_out, "success") == 1.0
     assert numbers.counts(left_out)["n_unsettled"] == 1
-    assert valid(predicted("--unattempted", "fail"), "success", "micro") == pytest.approx(6 / 7)
+    assert valid(
+        predicted("--benchmark-option", "unattempted=fail"), "success", "micro"
+    ) == pytest.approx(6 / 7)
     told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out.splitlines()[-1]
     assert told.startswith("6 predictions for 7 steps; steps without one are left out")
 
@@ -290,7 +292,7 @@ def test_a_model_s_own_predictions_give_the_numbers_of_its_run() -> None:
 
 def test_steps_that_ended_in_a_certain_way_can_be_left_out_and_the_result_says_so() -> None:
     run_with("NONE: I do not know", data=DEV)
-    whole, without = scored(), scored("--exclude-status", "parse_error")
+    whole, without = scored(), scored("--benchmark-option", "exclude_status=parse_error")
     assert numbers.counts(whole)["statuses"] == {"parse_error": 74}
     assert numbers.counts(without)["invalid"]["excluded_parse_error"] == 74
     assert numbers.counts(without)["n_valid"] == 0

@@ -15,8 +15,7 @@ from msgspec import structs
 from adapters.conversation import Reply
 from adapters.embedding import Embedded
 from harness.benchmarks import Benchmark, Items, benchmark, open_steps
-from harness.benchmarks.ready import Ready
-from harness.benchmarks.shows import Shows
+from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.listing import list_step
 from harness.benchmarks.step.options import StepOptions
 from harness.dialogue import Act, Call, Dialogue, Embed, Observation, Result, hold_turns

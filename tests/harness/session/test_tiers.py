@@ -88,7 +88,7 @@ def test_a_run_goes_on_with_another_tier_and_uses_what_the_first_one_cached() ->
         return serving(room=server.count_on("flex") <= stop_after)(ask)
 
     with WireServer(react) as server:
-        begun = gpt(server, "--tier", "flex", "--attempts", "1", "--out", "a")
+        begun = gpt(server, "--tier", "flex", "--adapter-option", "attempts=1", "--out", "a")
         assert begun.code == 1
         flex = len(calls("a"))
         assert 0 < flex <= stop_after
@@ -129,7 +129,7 @@ def test_lines_say_nothing_of_tiers_where_the_server_does_not() -> None:
 @pytest.mark.usefixtures("official", "hurried")
 def test_flex_without_capacity_falls_back_and_says_so() -> None:
     with WireServer(serving(room=False)) as server:
-        line = ("--tier", "flex,default", "--attempts", "3", "--out", "a")
+        line = ("--tier", "flex,default", "--adapter-option", "attempts=3", "--out", "a")
         done = gpt(server, *line, "--progress", "plain")
         assert done.code == 0
         assert server.count_on("flex") < 40
@@ -143,10 +143,12 @@ def test_flex_without_capacity_falls_back_and_says_so() -> None:
 @pytest.mark.usefixtures("official", "hurried")
 def test_flex_without_capacity_leaves_steps_open_and_the_run_can_go_on() -> None:
     with WireServer(serving(room=False)) as server:
-        done = gpt(server, "--tier", "flex", "--attempts", "2", "--out", "a")
+        done = gpt(server, "--tier", "flex", "--adapter-option", "attempts=2", "--out", "a")
         assert (done.code, server.count) == (1, 2 * 7)
         assert "without an answer so far: 7 (unavailable after 2 tries: 7)" in done.out
-        early = gpt(server, "--tier", "flex", "--attempts", "2", "--preflight", "--out", "b")
+        early = gpt(
+            server, "--tier", "flex", "--adapter-option", "attempts=2", "--preflight", "--out", "b"
+        )
         assert (early.code, server.count) == (1, 2 * 7 + 2)
         assert "unavailable after 2 tries" in early.err.splitlines()[-1]
         assert "Run the same line again to go on from there." in early.err
@@ -347,9 +349,9 @@ def test_the_size_of_a_wave_is_that_of_its_requests() -> None:
 @pytest.mark.parametrize(("queue", "parts"), [("1000", True), ("100000000", False)])
 def test_what_a_provider_lets_wait_is_weighed_against_a_wave(queue: str, parts: bool) -> None:
     line = ("--model", "gpt-5.4", *ONE_TASK, *TEXT_ONLY, "--dry-run", "--tier", "batch")
-    rehearsed = call(*line, "--queue-tokens", queue)
+    rehearsed = call(*line, "--adapter-option", f"queue_tokens={queue}")
     assert rehearsed.code == 0
-    assert ("lets 1,000 tokens wait at a time (--queue-tokens)" in rehearsed.out) is parts
+    assert ("lets 1,000 tokens wait at a time (queue_tokens)" in rehearsed.out) is parts
     assert "batches:  2 waves, up to 24 h each, as far as the first step shows" in rehearsed.err
 
 

@@ -59,7 +59,7 @@ def test_votes_and_agreement_are_on_record_and_read_again() -> None:
 
 def test_a_seed_is_another_one_for_every_sample_and_repeat() -> None:
     with WireServer(numbering()) as server:
-        line = (*FIVE, "--model-seed", "7", "--repeats", "2", "--out", "a")
+        line = (*FIVE, "--adapter-option", "model_seed=7", "--repeats", "2", "--out", "a")
         assert call(*at(server, *line)).code == 0
         seeds = {ask.body["seed"] for ask in server.asks}
     assert seeds == {*range(7, 12), *range(1007, 1012)}

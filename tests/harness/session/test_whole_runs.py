@@ -165,10 +165,10 @@ def test_a_second_run_in_another_folder_asks_nothing_and_decodes_no_picture(
 
     monkeypatch.setattr("harness.session.run.PictureStore", kept)
     with WireServer(replying()) as server:
-        first = call(*at(server, *ONE_TASK, "--cache-dir", "cache", "--out", "a"))
+        first = call(*at(server, *ONE_TASK, "--out", "a"))
         assert server.count == 14
         assert all(ask.pictures == 1 for ask in server.asks)
-        again = "--cache-dir", "cache", "--cache", "--preflight"
+        again = "--cache", "--preflight"
         second = call(*at(server, *ONE_TASK, *again, "--out", "b"))
         assert server.count == 15
     assert [store.stats.prepared for store in stores] == [7, 0]

@@ -35,7 +35,7 @@ def priced(server: WireServer, **more: object) -> str:
     Path("prices.toml").write_text(PRICES)
     options = {
         "model": "openai:m",
-        "model-seed": [1, 2],
+        "adapter-option": [["model_seed=1"], ["model_seed=2"]],
         "base-url": server.base_url("openai"),
         "prices": "prices.toml",
         "benchmark": "sample",

@@ -115,7 +115,7 @@ def test_runs_follow_each_other_in_the_order_of_the_file(servers: list[WireServe
 
     for server in servers[:2]:
         server.react = react
-    described("model-seed = [1, 2]\nconcurrency = 4", servers[:2])
+    described("adapter-option = [{model_seed = 1}, {model_seed = 2}]\nconcurrency = 4", servers[:2])
     done = call(*LINE)
     assert done.code == 0, done.err
     assert [one for one, before in zip(seen, [("", 0), *seen], strict=False) if one != before] == [

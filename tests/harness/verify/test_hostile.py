@@ -67,7 +67,7 @@ def test_a_faulty_server_ends_with_a_code_and_a_record(
 
     with WireServer(respond) as server:
         words = ("verify", "Qwen/Qwen3-VL-8B-Instruct", "--base-url", server.base_url("openai"))
-        done = call(*words, "--quick", "--attempts", "1", "--output", "record.json")
+        done = call(*words, "--quick", "--adapter-option", "attempts=1", "--output", "record.json")
     assert done.code in (0, 1, 4), done.err
     assert "Traceback" not in done.out + done.err
     assert max(map(len, done.out.splitlines())) <= 130

@@ -106,7 +106,7 @@ def test_batch_invariance_is_on_record_and_handed_on(
         ({"batch_size": 4}, "'vllm' takes no option 'batch_size'"),
         ({"attn": "eager"}, "'vllm' takes no option 'attn'"),
         ({"dtype": "int8"}, "dtype=int8: choose from auto, bfloat16, float16, float32"),
-        ({"max_num_seqs": 0}, "max_num_seqs must be a whole number from 1 on: 0"),
+        ({"max_num_seqs": 0}, "max_num_seqs: expected a whole number of at least 1, not '0'"),
         ({"devices": "cuda:0"}, "no device 'cuda:0': torch sees no GPUs here"),
     ],
 )

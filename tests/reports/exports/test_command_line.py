@@ -19,7 +19,7 @@ from tests.harness.commands.tool import call, isolate
         "-m lexical -b sample",
         "-m random -b sample -k 5 --history none --image-policy none --seed 7 --f1 cl100k-lc "
         "--invalid fail --benchmark-option mapped_operations=no --split dev "
-        "--exclude-status refusal",
+        "--benchmark-option exclude_status=refusal",
         "-m lexical -b sample --benchmark-option candidates=ranker --ranker lexical "
         "--benchmark-option top_k=10 --protocol mindact-choice --shuffles 2 --max-tokens 800",
         "-m random -b sample-grounding --protocol-option form=computer-use --only target=present",

@@ -105,7 +105,7 @@ def test_a_page_has_the_right_answer_next_to_what_was_said() -> None:
         assert call(*at(server, "-b", "question-items", "--data", "set", "-o", "run")).code == 0
     page, shown = QUESTION_REPORTS.page, {}
     for record in harness.open_run("run").records():
-        part = page.part(record)
+        part = page.part(record, ())
         (answer,) = part.lines
         shown[record.unit_id] = *(cell.text for cell in answer.cells), len(part.scores)
     assert shown["b"] == ("B. Basket {question}", "A. Home", 2)

@@ -218,7 +218,7 @@ def test_a_dialogue_comes_to_the_same_in_batches(monkeypatch: pytest.MonkeyPatch
 
 def test_each_sample_is_a_dialogue_of_its_own() -> None:
     write(TALK)
-    more = ("--samples", "3", "--temperature", "0.9", "--model-seed", "7")
+    more = ("--samples", "3", "--temperature", "0.9", "--adapter-option", "model_seed=7")
     with WireServer(told) as server:
         done = call(*at(server, *LINE, *more))
         assert done.code == 0, done.err
