@@ -110,7 +110,7 @@ class SettingsCommand(click.Command):
     With many settings, `--help` lists the common ones alone, each in a sentence, and `--help-all`
     all of them.
 
-    takes: settings among options of others that it reads although it lacks options of their heading.
+    takes: settings among options of others that it reads without the options of their heading.
     """
 
     def __init__(self, *args: Any, takes: Collection[str] = (), **more: Any) -> None:
