@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from adapters.api import UNCOUNTED
 from adapters.contract import AdapterInfo, Generation
-from adapters.conversation import Conversation, Finish, Message, Reply, Text, system, user
+from adapters.conversation import (
+    Conversation,
+    Finish,
+    Message,
+    Picture,
+    Reply,
+    Text,
+    system,
+    user,
+)
 from harness.dialogue import Ask
-from harness.pictures import PicturePolicy, Recipe
+from harness.pictures import PicturePolicy, PictureStore, Recipe, plan, read_size, stored_picture
 from harness.planning.pricing import tokens_of
 from harness.runs import CallRecord
-from harness.verify import scenes, texts
-from harness.verify.album import Album
-from harness.verify.texts import COUNTED, SIZES, groups
+from harness.verify.declared import Declared
+from harness.verify.scenes import MARKS, digits, draw, mark_places, picture_digest
 from harness.views import PlaceView
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
@@ -25,33 +35,138 @@ from parsers.thinking import without_thinking
 if TYPE_CHECKING:
     from harness.benchmarks.grounding.protocol import Grounding
 
-LIMITS = {"copy": 200, "coverage": 200, "ladder": 250, "corners": 100, "order": 64, "context": 64}
-SHORTEST = 32
 THINKING = 2048
-"""The least limit for a model that thinks."""
-PIXELS = (448, 448)
-ORDERED = ((480, 448), (448, 336), (336, 448), (336, 336))
+"""The least limit of a reply for a model that thinks."""
+COPY = (
+    "The old mill stands by the river, and by the river the old road ends. "
+    "In 1904 the mill ground 52 sacks a day, 52 sacks and no more."
+)
+SHORT = (
+    "Say hello.",
+    "Which colour has the sky on a clear day? Answer in one word.",
+    "What is two and two? Write the number only.",
+)
+"""The texts whose tokens are compared with the checkpoint's template. Counts depend on them."""
+PASS_WORD = "heron"
+_LAST = f"The pass word is {PASS_WORD}."
+SYSTEM = ("You help a visitor of a small museum. Answer in few words and stay polite. " * 7)[
+    : 480 - len(_LAST)
+] + _LAST
+COUNTED = {"max-tokens": (40, 300), "long-reply": (1000, 200)}
+"""Limit of the reply in tokens, and the number to count to."""
+_FILLER = "A boat passes slowly under the bridge while the keeper of the lock looks on. "
+_CONTEXT_TOKENS = 11_000
+SHORTS = ("short-1", "short-2", "short-3")
+SHOWN = ("size-a", "size-b", "size-c", "size-d")
+LADDERS = ("ladder-small", "ladder-large")
+_CODE = "Write the digits in the picture, and nothing else."
+_GRID = "Write all codes in the picture row by row."
+_CORNERS = (
+    "The picture has four quarters. Name the colour and the digit of each of the four quarters in "
+    "reading order, as in: red 1; green 2; blue 3; yellow 4."
+)
+_LADDER = "Write every row of digits in the picture from top to bottom, one row a line."
+_ORDER = "Write the digits of each picture in order, separated by blanks."
+_REPEAT = "Think of a six-digit number that nobody would guess. Write the number only."
+_PASS = "What is the pass word? Write the word only."
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What one call asks. Pictures are named as `scenes.draw` names them."""
+
+    text: str
+    pictures: tuple[str, ...] = ()
+    system: str = ""
+    limit: int = 32
+
+
+def _four(name: str) -> Call:
+    sizes = enumerate(("480x448", "448x336", "336x448", "336x336"), start=1)
+    return Call(_ORDER, tuple(f"code {size} {name}{n}" for n, size in sizes), limit=64)
+
+
+def _marks(more: str, name: str) -> dict[str, Call]:
+    pictures = [f"marks {w}x{h} {name}".strip() for w, h in MARKS]
+    return {
+        f"points{more}-{n}": Call(f"Click on the square with number {n}.", (pictures[n > 4],))
+        for n in range(1, 9)
+    }
+
+
+CALLS: Mapping[str, Call] = {
+    "copy": Call(f"Copy this text and write nothing else: {COPY}", limit=200),
+    **{f"short-{n}": Call(text) for n, text in enumerate(SHORT, start=1)},
+    "base": Call(_CODE),
+    "size-a": Call(_CODE, ("code 448x448 size0",)),
+    "size-b": Call(_CODE, ("code 1000x620 size1",)),
+    "size-c": Call(_CODE, ("code 2688x1792 size2",)),
+    "size-d": Call(_CODE, ("code 560x2240 size3",)),
+    "noisy": Call(_CODE, ("noisy 448x448 other",)),
+    "noisy-again": Call(_CODE, ("noisy 448x448 other2",)),
+    "system": Call(_PASS, system=SYSTEM),
+    "no-system": Call(_PASS),
+    "with-system": Call(_CODE, ("code 448x448 size0",), system=SYSTEM),
+    **{
+        name: Call(f"Count from 1 to {goal}, with commas between.", limit=limit)
+        for name, (limit, goal) in COUNTED.items()
+    },
+    "context": Call("", limit=64),
+    "corners": Call(_CORNERS, ("corners 960x640 c",), limit=100),
+    "corners-2": Call(_CORNERS, ("corners 960x640 c2",), limit=100),
+    "corners-3": Call(_CORNERS, ("corners 960x640 c3",), limit=100),
+    "ladder-small": Call(_LADDER, ("ladder 448x448 small",), limit=250),
+    "ladder-large": Call(_LADDER, ("ladder 1920x1080 large",), limit=250),
+    "coverage": Call(_GRID, ("grid 1920x1080 g",), limit=200),
+    "coverage-again": Call(
+        f"{_GRID} Begin with the row at the bottom.", ("grid 1920x1080 g2",), limit=200
+    ),
+    "order": _four("o"),
+    "order-again": _four("p"),
+    "history": Call(_ORDER, ("code 448x448 h1", "code 448x448 h2")),
+    **_marks("", ""),
+    **_marks("-again", "mirrored"),
+    **{f"repeats-{n}": Call(_REPEAT) for n in range(1, 9)},
+    **{f"repeats-again-{n}": Call(f"{_REPEAT} It must not begin with 1.") for n in range(1, 5)},
+}
+"""Every call by its name. The text of `context` depends on the model."""
+
+
+@lru_cache(maxsize=64)
+def packed(what: str, seed: int) -> tuple[bytes, str]:
+    """Return a picture as PNG, and the digest of its pixels."""
+    image, data = draw(what, seed), io.BytesIO()
+    image.save(data, "PNG")
+    return data.getvalue(), picture_digest(image)
+
+
+def stored(store: PictureStore, what: str, seed: int) -> Picture:
+    """Put a picture into a store, and return it as it is sent: in its own size."""
+    data, _ = packed(what, seed)
+    picture = stored_picture(data)
+    store.add(picture.digest, data, what)
+    return picture
 
 
 @dataclass(eq=False)
 class Probe:
     """What is asked of a deployment, and what it has answered so far. It records its own calls.
 
-    Args:
-        pointing: the protocol that a run would point with, which reads the marks.
-        wants: the names of the checks that are carried out.
-        info: the adapter's declaration, as it is now.
+    pointing: the protocol that a run would point with, which reads the marks.
+    declared: what a run would assume of the model.
+    info: the adapter's declaration, as it is now.
     """
 
-    album: Album
+    store: PictureStore
     pointing: Grounding
     generation: Generation
-    wants: Collection[str]
+    declared: Declared
     info: Callable[[], AdapterInfo]
     quick: bool = False
     seed: int = 1
     records: dict[str, CallRecord] = field(default_factory=dict)
     answerer: dict[str, str] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
 
     # The record of calls that the engine writes to.
 
@@ -79,20 +194,30 @@ class Probe:
         reply = self.reply(name)
         return without_thinking(reply.text).strip() if reply else ""
 
-    def digits(self, name: str) -> str:
-        """All digits of a reply."""
-        return re.sub(r"\D", "", self.said(name))
-
     def count(self, name: str) -> int | None:
-        """Prompt tokens of a call; None if none are given, or the call was refused."""
+        """Prompt tokens of a call: 0 if the counts are impossible; None if there are none, or the
+        call was refused."""
         reply = self.reply(name)
-        usage = reply.usage if reply and not self.refused(name) else None
-        return usage.input if usage else None
+        if reply is None or self.refused(name):
+            return None
+        is_told = any(UNCOUNTED in notice for notice in self.notices)
+        return reply.usage.input if reply.usage else 0 if is_told else None
 
-    def added(self, name: str, base: str = "base") -> int | None:
+    def added(self, name: str) -> int | None:
         """Tokens of a call beyond those of the same text without a picture."""
-        whole, empty = self.count(name), self.count(base)
+        whole, empty = self.count(name), self.count("base")
         return None if whole is None or empty is None else max(0, whole - empty)
+
+    def texts(self) -> list[int | None]:
+        """Prompt tokens of the three short texts."""
+        return [*map(self.count, SHORTS)]
+
+    def pictures(self) -> list[int | None]:
+        """Tokens of pictures of the five sizes; None where one was refused or not counted."""
+        first, (small, large) = [*map(self.added, SHOWN)], map(self.count, LADDERS)
+        if first[0] is None or small is None or large is None:
+            return [*first, None]
+        return [*first, max(0, first[0] + large - small)]
 
     def refused(self, name: str) -> str:
         """The server's words for a prompt that it did not take; "" if it did."""
@@ -101,125 +226,58 @@ class Probe:
             return ""
         return reply.refusal or "too long"
 
+    def drawn(self, name: str) -> list[str]:
+        """The names that the digits in the pictures of a call follow from."""
+        return [what.rpartition(" ")[2] for what in CALLS[name].pictures]
+
+    def codes(self, name: str) -> list[str]:
+        """The digits in the pictures of a call, where each shows one code."""
+        return [digits(own, 4, self.seed) for own in self.drawn(name)]
+
+    def reads(self, name: str) -> bool:
+        """True if the code of a call's picture is in the reply."""
+        return self.codes(name)[0] in re.sub(r"\D", "", self.said(name))
+
     # What is asked.
-
-    def calls_of(self, *checks: str) -> tuple[str, ...]:
-        """The calls that checks need, the first time that they are asked."""
-        needed = groups(self.quick)
-        return tuple(dict.fromkeys(call for check in checks for call in needed.get(check, ())))
-
-    def again(self, check: str) -> tuple[str, ...]:
-        """The further calls of a check that looks bad."""
-        if check == "points":
-            first = groups(self.quick)["points"]
-            rest = [f"points-{n}" for n in range(1, 9) if f"points-{n}" not in first]
-            return tuple(rest or (f"points-again-{n}" for n in range(1, 9)))
-        return {
-            "picture cache": ("noisy-again",),
-            "corners": ("corners-2", "corners-3"),
-            "coverage": ("coverage-again",),
-            "order": ("order-again",),
-            "repeats": tuple(f"repeats-again-{n}" for n in range(1, 5)),
-        }.get(check, ())
 
     def ask(self, name: str) -> Ask:
         """Return the call of a name."""
-        kind, _, number = name.partition("-")
-        if kind == "points":
-            return self._point(name)
-        conversation = Conversation(self._messages(name, kind, number))
-        limit = COUNTED[name][0] if name in COUNTED else LIMITS.get(kind, SHORTEST)
-        info, usual = self.info(), self.generation
-        if info.thinking.happens(usual.effort, usual.thinking_budget):
+        if name.startswith("points"):
+            dialogue = self.pointing.dialogue(self.view(name))
+            asked = next(dialogue)
+            dialogue.close()
+            assert isinstance(asked, Ask)
+            return Ask(asked.conversation, name, max_tokens=asked.max_tokens)
+        call, usual = CALLS[name], self.generation
+        shown = [stored(self.store, what, self.seed) for what in call.pictures]
+        text = self.long_text if name == "context" else call.text
+        messages = [system(call.system)] if call.system else list[Message]()
+        if name == "history":
+            messages += [user(shown.pop(0), text), Message("assistant", (Text("One moment."),))]
+        conversation = Conversation((*messages, user(*shown, text)))
+        limit = call.limit
+        if self.info().thinking.happens(usual.effort, usual.thinking_budget):
             limit = max(limit, THINKING, usual.max_tokens)
+        if not name.startswith("repeats"):
+            return Ask(conversation, name, max_tokens=limit)
         # Equal calls are drawn apart, with the seed of the run in all of them.
-        sample = int(re.sub(r"\D", "", number) or 0) if kind == "repeats" else 0
-        seed = usual.seed if kind == "repeats" else None
-        return Ask(conversation, name, max_tokens=limit, sample=sample, seed=seed)
-
-    def _messages(self, name: str, kind: str, number: str) -> tuple[Message, ...]:
-        ask, album = scenes.QUESTIONS, self.album
-        is_again = number.startswith("again")
-        if name in SIZES:
-            width, height = SIZES[name]
-            place = list(SIZES).index(name)
-            return (user(album.stored(f"code {width}x{height} size{place}"), ask["code"]),)
-        if name in COUNTED:
-            return (user(f"Count from 1 to {COUNTED[name][1]}, with commas between."),)
-        match kind:
-            case "copy":
-                return (user(f"Copy this text and write nothing else: {texts.COPY}"),)
-            case "short":
-                return (user(texts.SHORT[int(number) - 1]),)
-            case "base":
-                return (user(ask["code"]),)
-            case "noisy":
-                own = "other2" if is_again else "other"
-                return (user(album.stored(f"noisy 448x448 {own}"), ask["code"]),)
-            case "system" | "no":
-                asked = user("What is the pass word? Write the word only.")
-                return (system(texts.SYSTEM), asked) if kind == "system" else (asked,)
-            case "with":
-                shown = user(album.stored("code 448x448 size0"), ask["code"])
-                return system(texts.SYSTEM), shown
-            case "context":
-                return (user(self.long_text),)
-            case "corners":
-                own = {"2": "c2", "3": "c3"}.get(number, "c")
-                return (user(album.stored(f"corners 960x640 {own}"), ask["corners"]),)
-            case "ladder":
-                size = "448x448" if number == "small" else "1920x1080"
-                return (user(album.stored(f"ladder {size} {number}"), ask["ladder"]),)
-            case "coverage":
-                own, more = ("g2", " Begin with the row at the bottom.") if is_again else ("g", "")
-                return (user(album.stored(f"grid 1920x1080 {own}"), ask["grid"] + more),)
-            case "order":
-                several = [
-                    album.stored(f"code {w}x{h} {own}")
-                    for (w, h), own in zip(ORDERED, self.order_names(name), strict=True)
-                ]
-                return (user(*several, ask["order"]),)
-            case "history":
-                first, second = (album.stored(f"code 448x448 {own}") for own in ("h1", "h2"))
-                return (
-                    user(first, ask["order"]),
-                    Message("assistant", (Text("One moment."),)),
-                    user(second, ask["order"]),
-                )
-            case "repeats":
-                more = " It must not begin with 1." if is_again else ""
-                return (user(ask["repeats"] + more),)
-        raise ValueError(name)
-
-    def code(self, own: str) -> str:
-        """The four digits in the picture of a code, by its name."""
-        return scenes.digits(own, 4, self.seed)
-
-    @staticmethod
-    def order_names(name: str) -> list[str]:
-        """The names of the codes of an order call."""
-        return [f"{'p' if name.endswith('again') else 'o'}{n}" for n in range(1, 5)]
+        sample = int(name.rpartition("-")[2])
+        return Ask(conversation, name, max_tokens=limit, sample=sample, seed=usual.seed)
 
     @cached_property
-    def keys(self) -> tuple[str, str, str]:
+    def keys(self) -> tuple[str, ...]:
         """The numbers hidden in the long text."""
-        first, second, third = (scenes.digits(f"key{n}", 5, self.seed) for n in (1, 2, 3))
-        return first, second, third
+        return tuple(digits(f"key{n}", 5, self.seed) for n in (1, 2, 3))
 
     @cached_property
     def long_text(self) -> str:
         """A text of as many tokens as a run may need, with numbers at its ends and its middle."""
-        known = self.info().context_tokens
-        wanted = (
-            min(texts.CONTEXT_TOKENS, known - 1024)
-            if known and known > 2048
-            else texts.CONTEXT_TOKENS
-        )
-        each = self.estimated(user(texts.FILLER * 50)) / 50
-        lines = [texts.FILLER] * max(3, round(wanted / each))
-        for share, word, key in zip(
-            (0.02, 0.5, 0.98), ("first", "second", "third"), self.keys, strict=True
-        ):
+        known = self.info().context_tokens or 0
+        wanted = min(_CONTEXT_TOKENS, known - 1024) if known > 2048 else _CONTEXT_TOKENS
+        each = self.estimated(user(_FILLER * 50)) / 50
+        lines = [_FILLER] * max(3, round(wanted / each))
+        words = ("first", "second", "third")
+        for share, word, key in zip((0.02, 0.5, 0.98), words, self.keys, strict=True):
             lines[int(share * len(lines))] += f"The {word} number is {key}. "
         return "".join(lines) + "Write the three numbers of this text, with blanks between."
 
@@ -229,32 +287,25 @@ class Probe:
 
     # Marks are pointed at as a run points.
 
-    def view(self, name: str) -> tuple[PlaceView, tuple[int, int]]:
-        """What the pointing protocol is shown, and the mark's middle in pixels of what is sent."""
-        number = int(name.rpartition("-")[2])
-        mirrored = "again" in name
-        place = 0 if number <= 4 else 1
-        (width, height) = list(scenes.MARKS)[place]
-        drawn = f"marks {width}x{height} {'mirrored' if mirrored else ''}"
-        picture = self.album.as_in_a_run(
-            drawn.strip(), PicturePolicy.parse(self.pointing.needs.picture_policy), self.info()
-        )
-        x, y = scenes.mark_places(width, height, mirrored)[(number - 1) % 4]
-        mark = round(x * picture.width / width), round(y * picture.height / height)
-        question = scenes.QUESTIONS["points"].format(number=number)
-        return PlaceView(name, question, (picture,)), mark
+    def view(self, name: str) -> PlaceView:
+        """What the pointing protocol is shown of a mark: a picture as in a run, resized."""
+        (what,) = CALLS[name].pictures
+        stored(self.store, what, self.seed)
+        policy = PicturePolicy.parse(self.pointing.needs.picture_policy)
+        header = read_size(packed(what, self.seed)[0])
+        return PlaceView(name, CALLS[name].text, plan(policy, header, rule=self.info().image_rule))
 
-    def _point(self, name: str) -> Ask:
-        view, _ = self.view(name)
-        dialogue = self.pointing.dialogue(view)
-        asked = next(dialogue)
-        dialogue.close()
-        assert isinstance(asked, Ask)
-        return Ask(asked.conversation, name, max_tokens=asked.max_tokens)
+    def mark(self, name: str) -> tuple[int, int]:
+        """The middle of a mark, in pixels of the picture that is sent."""
+        kind, number = name.rpartition("-")[::2]
+        width, height = list(MARKS)[int(number) > 4]
+        x, y = mark_places(width, height, "again" in kind)[(int(number) - 1) % 4]
+        (picture,) = self.view(name).pictures
+        return round(x * picture.width / width), round(y * picture.height / height)
 
     def numbers(self, name: str) -> tuple[float, float] | None:
         """The numbers of a reply about a mark, x first, as the run's form reads them."""
-        reply, (view, _) = self.reply(name), self.view(name)
+        reply, view = self.reply(name), self.view(name)
         if reply is None:
             return None
         dialogue = self.pointing.dialogue(view)
@@ -271,7 +322,7 @@ class Probe:
                 (picture,) = view.pictures
                 x, y = Recipe.parse(picture.recipe).to_picture(*found.point)
                 most = MOST[self.pointing.convention]
-                if most is None:
-                    return x, y
-                return x / picture.width * most, y / picture.height * most
+                if most is not None:
+                    x, y = x / picture.width * most, y / picture.height * most
+                return x, y
         return None

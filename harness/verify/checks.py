@@ -1,336 +1,315 @@
-"""The checks of a deployment: what the rules say of the replies, in one word each."""
+"""The checks of a deployment: what each asks, and the rule that judges it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from adapters.conversation import system
 from adapters.picture_tokens import FAMILIES
-from harness.verify import replies, scenes, sight
-from harness.verify.calls import Probe
-from harness.verify.declared import Declared
-from harness.verify.sizes import Fit, judge_sizes
-from harness.verify.texts import COPY, COUNTED, PASS_WORD, SHORT, SIZES, SYSTEM
-from harness.verify.words import (
-    ANSWERS,
-    BROKEN,
-    CANNOT_TELL,
-    FULL,
-    OK,
-    SUSPICIOUS,
-    Check,
-    Found,
-    Verdict,
+from harness.verify import replies, sight
+from harness.verify.calls import (
+    COPY,
+    COUNTED,
+    LADDERS,
+    PASS_WORD,
+    SHORT,
+    SHORTS,
+    SHOWN,
+    SYSTEM,
+    Probe,
 )
+from harness.verify.scenes import SIZES, corner_truth, grid_codes, ladder_rows
+from harness.verify.sizes import judge_sizes
+from harness.verify.words import BROKEN, CANNOT_TELL, OK, SUSPICIOUS, Check, Found, Verdict
 from parsers.thinking import without_thinking
+
+ANSWERS = frozenset({"ladder", "coverage", "order", "history", "with system text", "points"})
+"""Checks of answers about pictures: not judged where no codes are read."""
+Names = Sequence[str]
+
+
+class Row(NamedTuple):
+    """A check: its calls, the first of which it cannot do without, and its rule.
+
+    again: calls by which a finding of the word `bad` is asked again: what is found each time, and
+        of the same `kind`, is broken; the rest is `otherwise`.
+    """
+
+    calls: tuple[str, ...]
+    rule: Callable[[Probe, Names], Found | None]
+    again: tuple[tuple[str, ...], ...] = ()
+    bad: Verdict = SUSPICIOUS
+    kind: Callable[[Found], Any] = lambda found: found.detail
+    otherwise: Found | None = None
 
 
 class Judge:
     """Judges a probe; the rules are asked anew each time, so it may be under way."""
 
-    def __init__(self, probe: Probe, declared: Declared) -> None:
+    def __init__(self, probe: Probe, wants: Collection[str]) -> None:
         self.probe = probe
-        self.declared = declared
-        self.fit: Fit | None = None
-        self.interval: tuple[float, float] | None = None
-        self.reading_px: float | None = None
+        self.rows = {name: row for name, row in rows(probe.quick).items() if name in wants}
 
     def checks(self) -> list[Check]:
         """Return every check whose calls were made, in order."""
-        return [check for name in FULL if (check := self.check(name)) is not None]
+        found, made = [], self.probe.records
+        for name, row in self.rows.items():
+            if first := self.first(name):
+                calls = [call for one in (row.calls, *row.again) for call in one if call in made]
+                found.append(Check(name, self._asked_again(row, first), tuple(calls)))
+        return found
 
-    def check(self, name: str) -> Check | None:
-        """Return one check, repetitions included; None if it was not carried out."""
-        probe = self.probe
-        if name not in probe.wants and name != "refused sizes":
+    def first(self, name: str) -> Found | None:
+        """Return what a check found before it was asked again; None if it was not carried out."""
+        row, made = self.rows.get(name), self.probe.records
+        if row is None or row.calls[0] not in made:
             return None
-        if name in ANSWERS and self._seen().verdict != OK and "size-b" in probe.records:
+        if name in ANSWERS and "size-b" in made and _seen(self.probe, SHOWN).verdict != OK:
             return None
-        rules: dict[str, Callable[[], Found | None]] = {
-            "copy": self._copy,
-            "template": self._template,
-            "system text": self._system,
-            "max_tokens": lambda: self._output("max-tokens"),
-            "long reply": lambda: self._output("long-reply"),
-            "context": self._context,
-            "thinking": self._thinking,
-            "picture seen": self._seen,
-            "sizes": self._sizes,
-            "refused sizes": self._refused,
-            "bytes": lambda: replies.judge_bytes(probe.count("size-a"), probe.count("noisy")),
-            "picture cache": self._cache,
-            "usage": self._usage,
-            "corners": self._corners,
-            "ladder": self._ladder,
-            "coverage": self._coverage,
-            "order": self._order,
-            "history": self._history,
-            "with system text": self._with_system,
-            "points": self._points,
-            "repeats": self._repeats,
-        }
-        calls = tuple(call for call in probe.calls_of(name) if call in probe.records)
-        first = probe.calls_of(name)[:1]
-        if name != "refused sizes" and (not calls or (first and first[0] not in probe.records)):
-            return None
-        found = rules[name]()
-        return None if found is None else Check(name, found.verdict, found.detail, calls)
+        return row.rule(self.probe, [call for call in row.calls if call in made])
 
-    def is_suspect(self, name: str) -> bool:
-        """Return True for a check to ask again, and for pictures that do not arrive at all."""
-        if name == "picture seen":
-            made = [one for one in ("size-a", "noisy") if one in self.probe.records]
-            unread = not any(self._reads(one) for one in made)
-            added = [self.probe.added(one) for one in made]
-            return bool(made) and sight.judge_seen([not unread], added).verdict == BROKEN
-        check = self.check(name)
-        return check is not None and check.rule in (SUSPICIOUS, BROKEN)
+    def suspects(self, name: str) -> bool:
+        """Return True for a check that looks so bad that it is asked again."""
+        first = self.first(name)
+        return first is not None and first.verdict == self.rows[name].bad
 
-    # Texts and limits.
+    def _asked_again(self, row: Row, first: Found) -> Found:
+        if not row.again or first.verdict != row.bad:
+            return first
+        made = self.probe.records.keys()
+        again = [row.rule(self.probe, calls) for calls in row.again if made >= set(calls)]
+        if len(again) < len(row.again):
+            return replace(first, verdict=SUSPICIOUS)
+        if all(f and (f.verdict, row.kind(f)) == (row.bad, row.kind(first)) for f in again):
+            return replace(first, verdict=BROKEN)
+        return row.otherwise or replace(first, verdict=SUSPICIOUS)
 
-    def _copy(self) -> Found:
-        others = [self.probe.said(f"short-{n}") for n in (1, 2, 3)]
-        known = re.findall(r"\w+", f"{COPY} {' '.join(SHORT)} ok hi blue four 4".lower())
-        return replies.judge_copy(COPY, self.probe.said("copy"), others, known)
 
-    def _template(self) -> Found:
-        probe, expected = self.probe, self.declared.template
-        answers = [probe.reply(f"short-{n}") for n in (1, 2, 3)]
-        ids = [len(r.token_ids[0]) for r in answers if r is not None and r.token_ids is not None]
-        if len(ids) == len(answers):
-            expected = tuple(ids)
-        return replies.judge_template(expected, [probe.count(f"short-{n}") for n in (1, 2, 3)])
+# Rules about texts, limits and counts.
 
-    def _system(self) -> Found:
-        probe, expected = self.probe, self.probe.estimated(system(SYSTEM))
-        said = PASS_WORD in probe.said("system").lower()
-        return replies.judge_system(said, probe.count("system"), probe.count("no-system"), expected)
 
-    def _output(self, name: str) -> Found | None:
-        reply = self.probe.reply(name)
-        if reply is None:
-            return None
-        limit, goal = self.probe.ask(name).max_tokens or 0, COUNTED[name][1]
-        reached = 0
-        for number in re.findall(r"\d{1,4}", self.probe.said(name)):
-            reached += int(number) == reached + 1
-        tokens = reply.usage.output if reply.usage else None
-        return replies.judge_output(limit, reached, reply.finish.value, tokens, goal)
+def _copy(probe: Probe, names: Names) -> Found:
+    known = re.findall(r"\w+", f"{COPY} {' '.join(SHORT)} ok hi blue four 4".lower())
+    return replies.judge_copy(COPY, probe.said("copy"), [*map(probe.said, SHORTS)], known)
 
-    def _context(self) -> Found:
-        probe = self.probe
-        expected = probe.estimated(*probe.ask("context").conversation.messages)
-        error = probe.refused("context") or None
-        return replies.judge_context(
-            probe.keys, probe.said("context"), probe.count("context"), expected, error
-        )
 
-    def context_limit(self) -> int | None:
-        """Tokens to which the server cut the long text; None if it did not."""
-        cut = "context" in self.probe.records and self._context().verdict == BROKEN
-        return self.probe.count("context") if cut else None
+def _template(probe: Probe, names: Names) -> Found:
+    expected = probe.declared.template
+    answers = [probe.reply(name) for name in SHORTS]
+    ids = [len(r.token_ids[0]) for r in answers if r is not None and r.token_ids is not None]
+    if len(ids) == len(answers):
+        expected = tuple(ids)
+    return replies.judge_template(expected, probe.texts())
 
-    def _thinking(self) -> Found:
-        rows = []
-        for record in self.probe.records.values():
-            reply = record.reply
-            said = without_thinking(reply.text)
-            thoughts = reply.reasoning or ("" if said == reply.text else reply.text)
-            tokens = reply.usage.reasoning if reply.usage else None
-            rows.append(replies.Thought(thoughts, tokens, said, reply.finish.value))
-        return replies.judge_thinking(rows, self.declared.thinks, self.declared.told)
 
-    def _repeats(self) -> Found:
-        probe = self.probe
-        names = [name for name in probe.calls_of("repeats") if name in probe.records]
-        half = len(probe.calls_of("repeats")) // 2
-        alone, at_once = ([probe.said(n) for n in some] for some in (names[:half], names[half:]))
-        greedy = probe.info().greedy(probe.generation)
-        found = replies.judge_repeats(alone, at_once, None, greedy=greedy)
-        again = [probe.said(n) for n in probe.again("repeats") if n in probe.records]
-        if found.verdict == BROKEN and again:
-            second = replies.judge_repeats(again, (), None, greedy=greedy)
-            return found if second.verdict == BROKEN else Found(SUSPICIOUS, "not repeatable")
-        return found
+def _system(probe: Probe, names: Names) -> Found:
+    said, expected = PASS_WORD in probe.said("system").lower(), probe.estimated(system(SYSTEM))
+    return replies.judge_system(said, probe.count("system"), probe.count("no-system"), expected)
 
-    # Counts.
 
-    def _usage(self) -> Found:
-        probe, family = self.probe, FAMILIES.get(self.declared.family or "")
-        counts_one = family is not None and family.rule(448, 448).tokens < 8
-        plain = [probe.count(name) for name in ("base", "copy") if name in probe.records]
-        return replies.judge_usage(plain[:1], [probe.count("size-a")], counts_one)
+def _output(probe: Probe, names: Names) -> Found | None:
+    (name,), reached = names, 0
+    reply = probe.reply(name)
+    for number in re.findall(r"\d{1,4}", probe.said(name)):
+        reached += int(number) == reached + 1
+    tokens = reply.usage.output if reply and reply.usage else None
+    limit, finish = probe.ask(name).max_tokens or 0, reply.finish.value if reply else ""
+    return replies.judge_output(limit, reached, finish, tokens, COUNTED[name][1])
 
-    def counts(self) -> list[int | None]:
-        """Tokens of the pictures of the five sizes; None where one was refused or not counted."""
-        probe = self.probe
-        first = [probe.added(name) for name in SIZES]
-        small, large = probe.count("ladder-small"), probe.count("ladder-large")
-        last = None
-        if first[0] is not None and small is not None and large is not None:
-            last = max(0, first[0] + large - small)
-        return [*first, last]
 
-    def texts(self) -> list[int | None]:
-        """Prompt tokens of the three short texts."""
-        return [self.probe.count(f"short-{n}") for n in (1, 2, 3)]
+def _context(probe: Probe, names: Names) -> Found:
+    expected = probe.estimated(*probe.ask("context").conversation.messages)
+    said, count = probe.said("context"), probe.count("context")
+    return replies.judge_context(probe.keys, said, count, expected, probe.refused("context"))
 
-    def _sizes(self) -> Found:
-        if (self.probe.count("base") or 0) == 0:
-            return Found(CANNOT_TELL, "no usage")
-        declared = self.declared
-        counted = list(zip(scenes.SIZES, self.counts(), strict=True))
-        found, self.fit = judge_sizes(
-            counted,
-            declared.family,
-            limit=declared.limit,
-            own=declared.own,
-            absolute=declared.coordinates == "absolute",
-        )
-        return found
 
-    def _refused(self) -> Found | None:
-        names = (*SIZES, "ladder-small", "ladder-large")
-        refused = [f"{name}: {why}" for name in names if (why := self.probe.refused(name))]
-        return Found(SUSPICIOUS, "; ".join(refused)) if refused else None
+def _thinking(probe: Probe, names: Names) -> Found:
+    found = []
+    for record in probe.records.values():
+        reply = record.reply
+        said = without_thinking(reply.text)
+        thoughts = reply.reasoning or ("" if said == reply.text else reply.text)
+        tokens = reply.usage.reasoning if reply.usage else None
+        found.append(replies.Thought(thoughts, tokens, said, reply.finish.value))
+    return replies.judge_thinking(found, probe.declared.thinks, probe.declared.told)
 
-    # Pictures.
 
-    def _reads(self, name: str) -> bool:
-        own = {"noisy": "other", "noisy-again": "other2"}.get(name)
-        return self.probe.code(own or f"size{list(SIZES).index(name)}") in self.probe.digits(name)
+def _repeats(probe: Probe, names: Names) -> Found:
+    late = [f"repeats-{n}" for n in ((3, 4) if probe.quick else (5, 6, 7, 8))]
+    alone = [probe.said(name) for name in names if name not in late]
+    at_once = [probe.said(name) for name in names if name in late]
+    greedy = probe.info().greedy(probe.generation)
+    return replies.judge_repeats(alone, at_once, None, greedy=greedy)
 
-    def _seen(self) -> Found:
-        made = [name for name in SIZES if name in self.probe.records]
-        refused = [name for name in SIZES if self.probe.refused(name)]
-        if refused and len(made) - len(refused) < 3:
-            return Found(CANNOT_TELL, "too few sizes were answered")
-        tokens = [self.probe.added(name) for name in made]
-        return sight.judge_seen([self._reads(name) for name in made], tokens)
 
-    def _cache(self) -> Found | None:
-        probe = self.probe
-        if "noisy" not in probe.records or not self._reads("size-a"):
-            return Found(CANNOT_TELL, "the first code is not read")
-        earlier = [probe.code("size0"), probe.code("other")]
-        wrong = earlier[0] in probe.digits("noisy")
-        if "noisy-again" in probe.records:
-            wrong_again = any(code in probe.digits("noisy-again") for code in earlier)
-            return Found(
-                BROKEN if wrong and wrong_again else SUSPICIOUS, "answers about an earlier picture"
-            )
-        if wrong:
-            return Found(SUSPICIOUS, "answers about an earlier picture")
-        return Found(OK, "read") if self._reads("noisy") else Found(CANNOT_TELL, "not read")
+def _usage(probe: Probe, names: Names) -> Found:
+    family = FAMILIES.get(probe.declared.family or "")
+    counts_one = family is not None and family.rule(448, 448).tokens < 8
+    return replies.judge_usage([probe.count("base")], [probe.count("size-a")], counts_one)
 
-    def _corners(self) -> Found:
-        made = [name for name in ("corners", "corners-2", "corners-3") if self.probe.reply(name)]
-        found = [self._quarters(name) for name in made]
-        same = len(found) == 3 and all(one == found[0] for one in found)
-        return replace(found[0], verdict=BROKEN) if same else found[0]
 
-    def _quarters(self, name: str) -> Found:
-        own = {"corners-2": "c2", "corners-3": "c3"}.get(name, "c")
-        text, said = self.probe.said(name).lower(), list[tuple[str, str]]()
-        for word, digit in re.findall(r"([a-z]+)[^a-z0-9]*(\d)?", text):
-            if word in sight.COLOR_WORDS:
-                said.append((sight.COLOR_WORDS[word], digit or "-"))
-        said = [*said[:4], *[("none", "-")] * (4 - len(said))]
-        return sight.judge_corners(scenes.corner_truth(own, self.probe.seed), said)
+def _sizes(probe: Probe, names: Names) -> Found:
+    if not probe.count("base"):
+        return Found(CANNOT_TELL, "no usage")
+    declared, counted = probe.declared, zip(SIZES, probe.pictures(), strict=True)
+    absolute = declared.coordinates == "absolute"
+    return judge_sizes(
+        list(counted), declared.family, limit=declared.limit, own=declared.own, absolute=absolute
+    )
 
-    def _ladder(self) -> Found | None:
-        probe = self.probe
-        if not (probe.reply("ladder-small") and probe.reply("ladder-large")):
-            return None
 
-        def read(name: str) -> list[int]:
-            rows = [scenes.digits(f"{name}/{h}", 6, probe.seed) for h in scenes.HEIGHTS]
-            return sight.rows_read(rows, probe.said(f"ladder-{name}"))
+def _refused(probe: Probe, names: Names) -> Found | None:
+    refused = [f"{name}: {why}" for name in names if (why := probe.refused(name))]
+    return Found(SUSPICIOUS, "; ".join(refused)) if refused else None
 
-        found, self.interval, self.reading_px = sight.judge_ladder(
-            read("small"), read("large"), self._expected_scale()
-        )
-        return found
 
-    def _expected_scale(self) -> float:
-        """How much the family itself shrinks the large picture, against the small one."""
-        rule = self.declared.rule
-        if rule is None:
-            return 1.0
-        small, large = rule(448, 448).size, rule(1920, 1080).size
-        near, far = min(small) / 448, min(large[0] / 1920, large[1] / 1080)
-        return min(1.0, far / near)
+def _bytes(probe: Probe, names: Names) -> Found:
+    return replies.judge_bytes(probe.count("size-a"), probe.count("noisy"))
 
-    def _coverage(self) -> Found:
-        found = self._grid("coverage", "g")
-        again = self.probe.reply("coverage-again")
-        if found.verdict == SUSPICIOUS and again is not None:
-            second = self._grid("coverage-again", "g2")
-            return replace(found, verdict=BROKEN) if second == found else found
-        return found
 
-    def _grid(self, name: str, own: str) -> Found:
-        return sight.judge_coverage(scenes.grid_codes(own, self.probe.seed), self.probe.said(name))
+# Rules about answers to pictures.
 
-    def _order(self) -> Found:
-        found, second = self._codes("order"), self._codes("order-again")
-        if found.verdict == SUSPICIOUS and self.probe.reply("order-again"):
-            return replace(found, verdict=BROKEN) if second.verdict == SUSPICIOUS else found
-        return found
 
-    def _codes(self, name: str) -> Found:
-        sent = [self.probe.code(own) for own in self.probe.order_names(name)]
-        return sight.judge_order(sent, re.findall(r"\d+", self.probe.said(name)))
+def _seen(probe: Probe, names: Names) -> Found:
+    made = [name for name in SHOWN if name in probe.records]
+    refused = sum(bool(probe.refused(name)) for name in made)
+    if refused and len(made) - refused < 3:
+        return Found(CANNOT_TELL, "too few sizes were answered")
+    return sight.judge_seen([*map(probe.reads, made)], [*map(probe.added, made)])
 
-    def _history(self) -> Found:
-        probe = self.probe
-        sent = [probe.code(own) for own in ("h1", "h2")]
-        both, one = probe.added("history"), probe.added("size-a")
-        share = None if both is None or not one else both / one
-        return sight.judge_history(sent, re.findall(r"\d+", probe.said("history")), share)
 
-    def _with_system(self) -> Found:
-        probe = self.probe
-        if probe.code("size0") in probe.digits("with-system"):
-            return Found(OK, "read")
-        counts = [probe.count(n) for n in ("with-system", "base", "system", "no-system", "size-a")]
-        known = [count for count in counts if count is not None]
-        if len(known) < len(counts):
-            return Found(CANNOT_TELL, "not read, and no usage")
-        whole, base, long, short, one = known
-        if whole - base - (long - short) < 0.5 * (one - base):
-            return Found(BROKEN, "a system text costs the picture its tokens")
-        return Found(CANNOT_TELL, "not read")
+def _cache(probe: Probe, names: Names) -> Found:
+    asked, said = names[-1], re.sub(r"\D", "", probe.said(names[-1]))
+    if asked == "size-a" or not probe.reads("size-a"):
+        return Found(CANNOT_TELL, "the first code is not read")
+    earlier = [code for name in ("size-a", "noisy") if name != asked for code in probe.codes(name)]
+    if any(code in said for code in earlier):
+        return Found(SUSPICIOUS, "answers about an earlier picture")
+    return Found(OK, "read") if probe.reads(asked) else Found(CANNOT_TELL, "not read")
 
-    def _points(self) -> Found:
-        found = self.points([n for n in self.probe.calls_of("points") if n in self.probe.records])
-        again = [n for n in self.probe.again("points") if n in self.probe.records]
-        if found.verdict == BROKEN and again:
-            second = self.points(again)
-            same = second.verdict == BROKEN and second.detail[0] == found.detail[0]
-            return found if same else Found(CANNOT_TELL, "not the same numbers again")
-        return found
 
-    def points(self, names: Sequence[str]) -> Found:
-        """Judge the marks of some calls by the numbers in their replies."""
-        items = []
-        for name in names:
-            view, mark = self.probe.view(name)
-            (picture,) = view.pictures
-            items.append(((picture.width, picture.height), mark, self.probe.numbers(name)))
-        declared = self.declared.coordinates
-        found = sight.judge_points(items, declared or "per-mille")
-        if declared is None and found.verdict in (OK, BROKEN):
-            unit = self.unit_of(found.verdict, found.detail)
-            return Found(CANNOT_TELL, f"undeclared; the numbers fit {unit}")
-        return found
+def _corners(probe: Probe, names: Names) -> Found:
+    truth = corner_truth(probe.drawn(names[0])[0], probe.seed)
+    return sight.judge_corners(truth, sight.quarters(probe.said(names[0])))
 
-    def unit_of(self, rule: Verdict, detail: Any) -> str | None:
-        """The unit of the numbers that `points` shows; None if it shows none."""
-        if rule == BROKEN and isinstance(detail, list):
-            return str(detail[0]) if isinstance(detail[1], bool) else "absolute"
-        pointed = rule in (OK, SUSPICIOUS)
-        return (self.declared.coordinates or "per-mille") if pointed else None
+
+def _ladder(probe: Probe, names: Names) -> Found | None:
+    if not all(map(probe.reply, LADDERS)):
+        return None
+    small, large = (
+        sight.rows_read(ladder_rows(probe.drawn(name)[0], probe.seed), probe.said(name))
+        for name in LADDERS
+    )
+    rule = probe.declared.rule
+    if rule is None:
+        return sight.judge_ladder(small, large)
+    # How much the family itself shrinks the large picture, against the small one.
+    near, far = rule(448, 448).size, rule(1920, 1080).size
+    scale = min(far[0] / 1920, far[1] / 1080) / (min(near) / 448)
+    return sight.judge_ladder(small, large, min(1.0, scale))
+
+
+def _coverage(probe: Probe, names: Names) -> Found:
+    codes = grid_codes(probe.drawn(names[0])[0], probe.seed)
+    return sight.judge_coverage(codes, probe.said(names[0]))
+
+
+def _order(probe: Probe, names: Names) -> Found:
+    return sight.judge_order(probe.codes(names[0]), re.findall(r"\d+", probe.said(names[0])))
+
+
+def _history(probe: Probe, names: Names) -> Found:
+    both, one = probe.added("history"), probe.added("size-a")
+    share = None if both is None or not one else both / one
+    said = re.findall(r"\d+", probe.said("history"))
+    return sight.judge_history(probe.codes("history"), said, share)
+
+
+def _with_system(probe: Probe, names: Names) -> Found:
+    if probe.reads("with-system"):
+        return Found(OK, "read")
+    known = [count for count in map(probe.count, names) if count is not None]
+    if len(known) < 5:
+        return Found(CANNOT_TELL, "not read, and no usage")
+    whole, base, one, long, short = known
+    if whole - base - (long - short) < 0.5 * (one - base):
+        return Found(BROKEN, "a system text costs the picture its tokens")
+    return Found(CANNOT_TELL, "not read")
+
+
+def _points(probe: Probe, names: Names) -> Found:
+    items, declared = [], probe.declared.coordinates
+    for name in names:
+        (picture,) = probe.view(name).pictures
+        size = picture.width, picture.height
+        items.append((size, probe.mark(name), probe.numbers(name)))
+    found = sight.judge_points(items, declared or "per-mille")
+    if declared is None and found.verdict in (OK, BROKEN):
+        return Found(CANNOT_TELL, f"undeclared; the numbers fit {found.measured['numbers']}")
+    return found
+
+
+def _several(kind: str, numbers: Sequence[int]) -> tuple[str, ...]:
+    return tuple(f"{kind}-{n}" for n in numbers)
+
+
+_EIGHT, _FOUR = range(1, 9), range(1, 5)
+_PAIR = ("with-system", "base", "size-a", "system", "no-system")
+_FULL = {
+    "copy": Row(("copy", *SHORTS), _copy),
+    "template": Row(SHORTS, _template),
+    "system text": Row(("system", "no-system"), _system),
+    "max_tokens": Row(("max-tokens",), _output),
+    "long reply": Row(("long-reply",), _output),
+    "context": Row(("context",), _context),
+    "thinking": Row(("copy", *SHORTS), _thinking),
+    "picture seen": Row((*SHOWN, "base"), _seen),
+    "sizes": Row((*SHOWN, "base", *LADDERS), _sizes),
+    "refused sizes": Row((*SHOWN, *LADDERS), _refused),
+    "bytes": Row(("size-a", "noisy"), _bytes),
+    "picture cache": Row(("size-a", "noisy"), _cache, (("noisy-again",),)),
+    "usage": Row(("base", "size-a"), _usage),
+    "corners": Row(("corners",), _corners, (("corners-2",), ("corners-3",))),
+    "ladder": Row(LADDERS, _ladder),
+    "coverage": Row(("coverage",), _coverage, (("coverage-again",),)),
+    "order": Row(("order",), _order, (("order-again",),), kind=lambda found: found.verdict),
+    "history": Row(("history", "base", "size-a"), _history),
+    "with system text": Row(_PAIR, _with_system),
+    "points": Row(
+        _several("points", _EIGHT),
+        _points,
+        (_several("points-again", _EIGHT),),
+        bad=BROKEN,
+        kind=lambda found: found.detail[0],
+        otherwise=Found(CANNOT_TELL, "not the same numbers again"),
+    ),
+    "repeats": Row(
+        _several("repeats", _EIGHT),
+        _repeats,
+        (_several("repeats-again", _FOUR),),
+        bad=BROKEN,
+        kind=lambda found: found.verdict,
+        otherwise=Found(SUSPICIOUS, "not repeatable"),
+    ),
+}
+FULL = tuple(_FULL)
+QUICK = (
+    *("copy", "template", "thinking", "picture seen", "sizes", "refused sizes", "bytes"),
+    *("picture cache", "usage", "corners", "ladder", "points", "repeats"),
+)
+
+
+def rows(quick: bool) -> dict[str, Row]:
+    """Return all checks by name, in order; with `quick`, those that are carried out then, some of
+    them with fewer calls."""
+    if not quick:
+        return _FULL
+    first, rest = _several("points", (1, 3, 6, 8)), _several("points", (2, 4, 5, 7))
+    changed = {
+        "points": _FULL["points"]._replace(calls=first, again=(rest,)),
+        "repeats": _FULL["repeats"]._replace(calls=_several("repeats", _FOUR), again=()),
+    }
+    return {name: changed.get(name, _FULL[name]) for name in QUICK}

@@ -23,12 +23,13 @@ _FEW = {"attempts": 3, "patience_s": 60.0}
 
 
 def _names(context: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    from harness.verify.words import FULL
+    from harness.verify.checks import rows
 
+    known = rows(quick=False)
     names = tuple(name.strip() for name in (value or "").split(",") if name.strip())
     for name in names:
-        if name not in FULL:
-            raise click.BadParameter(f"'{name}' is no check: {suggestion(name, FULL)}")
+        if name not in known:
+            raise click.BadParameter(f"'{name}' is no check: {suggestion(name, known)}")
     return names
 
 
@@ -75,57 +76,50 @@ def verify(
     interrupted.
     """
     import asyncio
-    import time
 
     from harness.planning.data import open_data
+    from harness.planning.model import open_model
     from harness.policies import is_policy
-    from harness.runs.files import replace_file
+    from harness.verify.calls import SHORT
+    from harness.verify.checks import rows
+    from harness.verify.declared import tokens_by_template
     from harness.verify.effect import effect_of, targets_of
     from harness.verify.facts import facts_of
-    from harness.verify.probing import prepared, tokens_by_template
-    from harness.verify.probing import verify as carry_out
-    from harness.verify.record import FOLDER, file_name, record_of, written
+    from harness.verify.probing import Verification
+    from harness.verify.record import record_of, write, written
     from harness.verify.report import lines
-    from harness.verify.words import FULL, QUICK, overall
+    from harness.verify.words import overall
 
     settings = read_options(model=model)
-    settings = read_options(
-        model=model, **{n: v for n, v in _FEW.items() if n not in settings.given}
-    )
+    few = {name: value for name, value in _FEW.items() if name not in settings.given}
+    settings = read_options(model=model, **few)
     if is_policy(model):
         raise UserError(f"'{model}' is a baseline, and no deployment: name a model")
-    named = QUICK if quick else FULL
-    wants = tuple(name for name in only or named if name not in skip)
+    wants = tuple(name for name in only or rows(quick) if name not in skip)
     if not wants:
         raise UserError("no check is left: name others with --only, or leave out --skip")
     targets = None
     if "benchmark" in settings.given:
         targets = targets_of(settings.benchmark, open_data(settings).part)
-    template = tokens_by_template(checkpoint) if checkpoint else None
-    opened, opens = prepared(settings, wants, quick=quick)
-    loaded = opened.loaded()
-    started = time.monotonic()
+    template = tokens_by_template(checkpoint, SHORT) if checkpoint else None
+    loaded = open_model(settings).loaded()
+    done = Verification.of(settings, loaded, wants, quick=quick, template=template)
 
-    async def whole() -> Any:
-        server = await facts_of(loaded.info)
+    async def whole() -> dict[str, Any]:
+        server = await facts_of(loaded.adapter)
+        await done.ask(lambda line: say(line, err=True))
+        return server
 
-        def note(line: str) -> None:
-            say(line, err=True)
-
-        return server, await carry_out(settings, loaded, opens, note, template)
-
-    server, done = asyncio.run(whole())
+    server, declared = asyncio.run(whole()), done.probe.declared
     checks = done.judge.checks()
     verdict, code = overall(checks, strict=strict)
-    effect = effect_of(settings.benchmark, targets, done.judge, checks) if targets else None
-    record = record_of(done, verdict, server, time.monotonic() - started, effect)
-    path = output or Path(FOLDER) / file_name(record)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, [written(record).encode()])
+    effect = effect_of(settings.benchmark, targets, declared, checks) if targets else None
+    record = record_of(done, checks, verdict, server, effect)
+    path = write(record, output)
     if as_json:
         say(written(record), nl=False)
     else:
-        for line in lines(checks, done.judge, record, every=every):
+        for line in lines(checks, declared, record, every=every):
             say(line)
         say(f"record: {path}")
     return 130 if done.interrupted else 1 if done.failed else code

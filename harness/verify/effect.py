@@ -10,7 +10,7 @@ from typing import Any
 from adapters.picture_tokens import Rule
 from harness.benchmarks import Dataset
 from harness.errors import UserError
-from harness.verify.checks import Judge
+from harness.verify.declared import Declared
 from harness.verify.sight import SCALES
 from harness.verify.words import Check
 from parsers.grounding import GroundingDetail, Point
@@ -68,6 +68,7 @@ def misread(
     seen: Rule | None = None,
     assumed: Rule | None = None,
     swapped: bool = False,
+    shift: tuple[float, float] = (0.0, 0.0),
 ) -> Pointer:
     """Return where a run reads a model's numbers.
 
@@ -76,6 +77,7 @@ def misread(
         seen: what becomes of a picture, whose pixels the model means; None for the picture itself.
         assumed: what the run takes to become of it, whose pixels the run reads.
         swapped: True if y is written before x.
+        shift: by how much the model misses, in x and y, as shares of the longer side.
     """
 
     def whole(unit: str, rule: Rule | None, size: Size) -> Point:
@@ -87,47 +89,39 @@ def misread(
     def pointer(point: Point, size: Size) -> Point:
         meant, taken = whole(written, seen, size), whole(read, assumed, size)
         numbers = [part / size[axis] * meant[axis] for axis, part in enumerate(point)]
-        x, y = numbers[::-1] if swapped else numbers
-        return x / taken[0] * size[0], y / taken[1] * size[1]
+        numbers = numbers[::-1] if swapped else numbers
+        x, y = (n / taken[i] * size[i] + shift[i] * max(size) for i, n in enumerate(numbers))
+        return x, y
 
     return pointer
 
 
 def effect_of(
-    benchmark: str, targets: Sequence[GroundingDetail], judge: Judge, checks: Sequence[Check]
+    benchmark: str, targets: Sequence[GroundingDetail], declared: Declared, checks: Sequence[Check]
 ) -> dict[str, Any]:
     """Return what the findings do to the score of a set; None where they do not tell."""
-    seen, assumed = judge.fit.rule if judge.fit else None, judge.declared.rule
-    read, score = judge.declared.coordinates or "per-mille", None
-    pointed = next((check for check in checks if check.name == "points"), None)
-    detail = pointed.detail if pointed else ""
-    written = judge.unit_of(pointed.rule, detail) if pointed else None
-    if written is None and read == "absolute" and judge.fit and judge.fit.kind != "published":
+    found = {check.name: check.found for check in checks}
+    sizes, points, ladder = (found.get(name) for name in ("sizes", "points", "ladder"))
+    seen, assumed = sizes.seen if sizes else None, declared.rule
+    read, score = declared.coordinates or "per-mille", None
+    written = points.measured.get("numbers") if points else None
+    if written is None and read == "absolute" and sizes and "limit" in sizes.measured:
         # Even where nobody saw it point: pixels of another size are not read right.
         written = read
     # Numbers that are shares mean the same whatever is seen.
     if written and ("absolute" not in (written, read) or (seen and assumed)):
-        is_swapped = isinstance(detail, list) and detail[1] is True
-        pointer = misread(written, read, seen=seen, assumed=assumed, swapped=is_swapped)
-        score = ceiling(targets, _shifted(pointer, str(detail)))
+        detail = points.detail if points else ""
+        swapped = isinstance(detail, list) and detail[1] is True
+        missed = re.match(r"shifted in ([xy]) by (-?[\d.]+) %", str(detail))
+        far = float(missed[2]) / 100 if missed else 0.0
+        shift = (far, 0.0) if missed and missed[1] == "x" else (0.0, far)
+        pointer = misread(written, read, seen=seen, assumed=assumed, swapped=swapped, shift=shift)
+        score = ceiling(targets, pointer)
+    reading = ladder.measured.get("reading_px") if ladder else None
     return {
         "benchmark": benchmark,
         "items": len(targets),
         "ceiling": score,
-        **(exposure(targets, seen, judge.reading_px) if seen else {"under_14_px": None}),
+        **(exposure(targets, seen, reading) if seen else {"under_14_px": None}),
         "as_published": exposure(targets, assumed)["under_14_px"] if assumed else None,
     }
-
-
-def _shifted(pointer: Pointer, detail: str) -> Pointer:
-    """Add the shift that `points` found, a share of the longer side, if it found one."""
-    found = re.match(r"shifted in ([xy]) by (-?[\d.]+) %", detail)
-    if found is None:
-        return pointer
-    axis, share = found[1], float(found[2]) / 100
-
-    def moved(point: Point, size: Size) -> Point:
-        (x, y), far = pointer(point, size), share * max(size)
-        return (x + far, y) if axis == "x" else (x, y + far)
-
-    return moved

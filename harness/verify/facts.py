@@ -2,94 +2,85 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
-from adapters.contract import AdapterInfo
+from adapters.contract import Adapter
 
 TIMEOUT_S = 2.0
-_MOST_BYTES = 2_000_000
+_MOST_TOKENS = 10**9
+_FACTS: Mapping[str, Mapping[str, str]] = {
+    "llama.cpp": {
+        "version": "/props build_info",
+        "context": "/props default_generation_settings n_ctx",
+        "template_sha256": "/props chat_template",
+    },
+    "sglang": {
+        "version": "/get_server_info version",
+        "context": "/get_server_info context_length",
+    },
+    "ollama": {
+        "version": "/api/version version",
+        "context": "/api/ps models name=MODEL context_length",
+        "quantization": "/api/ps models name=MODEL details quantization_level",
+    },
+    "vllm": {
+        "version": "/version version",
+        "context": "/v1/models data id=MODEL max_model_len",
+    },
+    "lm studio": {
+        "context": "/api/v0/models data id=MODEL loaded_context_length",
+        "quantization": "/api/v0/models data id=MODEL quantization",
+    },
+}
+"""Where each software says what: an address, the keys below each other, and the entry of a list
+that has the model's name. The first of these that answers is the server's."""
 
 
-async def facts_of(info: AdapterInfo) -> dict[str, Any]:
-    """Return the software of a server, its context length and its chat template's digest, as far
-    as it says so.
+async def facts_of(adapter: Adapter) -> dict[str, Any]:
+    """Return the software of a server, its version, its context length and its chat template's
+    digest, as far as it says so.
 
-    Only servers of the user's own are asked, without a key; no failure is an error.
+    Only servers of the user's own are asked, with the key of calls; no failure is an error.
     """
-    names = ("software", "version", "context", "template_sha256")
-    facts: dict[str, Any] = dict.fromkeys(names)
-    if info.endpoint is None or info.weights_known or info.price_ref is not None:
-        return facts
-    parts = urlsplit(info.endpoint)
-    root = f"{parts.scheme}://{parts.netloc}"
-    props = await _got(f"{root}/props")
-    settings = props.get("default_generation_settings")
-    context = settings.get("n_ctx") if isinstance(settings, dict) else None
-    if context is not None or "build_info" in props:
-        if isinstance(template := props.get("chat_template"), str):
-            whole = template.encode("utf-8", "surrogatepass")
-            facts["template_sha256"] = hashlib.sha256(whole).hexdigest()
-        return {**facts, **_taken("llama.cpp", props.get("build_info"), context)}
-    sglang = await _got(f"{root}/get_server_info")
-    if "tp_size" in sglang or "mem_fraction_static" in sglang:
-        return {**facts, **_taken("sglang", sglang.get("version"), sglang.get("context_length"))}
-    if version := (await _got(f"{root}/api/version")).get("version"):
-        one = _named(await _got(f"{root}/api/ps"), "models", "name", info.model)
-        details = one.get("details")
-        kind = details.get("quantization_level") if isinstance(details, dict) else None
-        return {**facts, **_taken("ollama", version, one.get("context_length"), kind)}
-    if version := (await _got(f"{root}/version")).get("version"):
-        one = _named(await _got(f"{root}/v1/models"), "data", "id", info.model)
-        return {**facts, **_taken("vllm", version, one.get("max_model_len"))}
-    one = _named(await _got(f"{root}/api/v0/models"), "data", "id", info.model)
-    if one:
-        context, kind = one.get("loaded_context_length"), one.get("quantization")
-        return {**facts, **_taken("lm studio", None, context, kind)}
-    return facts
+    nothing: dict[str, Any] = dict.fromkeys(("software", "version", "context", "template_sha256"))
+    info, answers = adapter.info, dict[str, Any]()
+    told = getattr(adapter, "told", None)
+    if told is None or not info.endpoint or info.weights_known or info.price_ref is not None:
+        return nothing
+    for software, places in _FACTS.items():
+        found = dict[str, Any]()
+        for fact, place in places.items():
+            path, *keys = place.split()
+            if path not in answers:
+                answers[path] = await told(path, TIMEOUT_S)
+            value = _taken(fact, _at(answers[path], keys, info.model))
+            if value is not None:
+                found[fact] = value
+        if found:
+            return {**nothing, "software": software, **found}
+    return nothing
 
 
-def _named(answer: Mapping[str, Any], rows: str, key: str, model: str) -> Mapping[str, Any]:
-    """Return the entry of a model in a list; {} if it has none."""
-    listed = answer.get(rows)
-    found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return next((one for one in found if one.get(key) == model), {})
+def _at(value: Any, keys: list[str], model: str) -> Any:
+    for key in keys:
+        name, named, _ = key.partition("=")
+        if named:
+            rows = value if isinstance(value, list) else []
+            value = next((r for r in rows if isinstance(r, dict) and r.get(name) == model), None)
+        else:
+            value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
-def _taken(
-    software: str, version: object, context: object, quantization: object = None
-) -> dict[str, Any]:
-    is_number = isinstance(context, int) and not isinstance(context, bool)
-    kind = {"quantization": quantization[:80]} if isinstance(quantization, str) else {}
-    return {
-        "software": software,
-        "version": version[:80] if isinstance(version, str) else None,
-        "context": context if is_number and 0 < int(str(context)) < 10**9 else None,
-        **kind,
-    }
-
-
-async def _got(url: str) -> Mapping[str, Any]:
-    """Return the JSON object at an address; {} for anything else."""
-    import httpx2
-
-    from adapters.checks import plain_json
-
-    try:
-        async with (
-            asyncio.timeout(TIMEOUT_S),
-            httpx2.AsyncClient(timeout=TIMEOUT_S) as client,
-            client.stream("GET", url) as response,
-        ):
-            data = b""
-            async for part in response.aiter_bytes():
-                data += part
-                if len(data) > _MOST_BYTES:
-                    return {}
-            found = plain_json(data) if response.status_code == 200 else {}
-    except (httpx2.HTTPError, OSError, ValueError, TimeoutError):
-        return {}
-    return found if isinstance(found, dict) else {}
+def _taken(fact: str, value: Any) -> str | int | None:
+    """Return a fact as it is kept; None for anything but a short text or a number of tokens."""
+    if fact == "context":
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        return value if is_number and 0 < value < _MOST_TOKENS else None
+    if not isinstance(value, str):
+        return None
+    if fact == "template_sha256":
+        return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
+    return value[:80]

@@ -13,6 +13,7 @@ from adapters.conversation import Picture, Reply
 from harness.pictures import PictureStore
 from harness.runs import RunDirectory
 from harness.runs.answerers import another_deployment
+from harness.verify.calls import CALLS, stored
 from harness.verify.record import FOLDER, FORMAT, VERSION, endpoint_of
 from harness.verify.words import BROKEN
 
@@ -48,9 +49,8 @@ class Known:
         """
         if usual is None or self.record is None:
             return usual
-        from harness.verify.album import Album
-
-        return Album(pictures, _whole(self.record.get("seed")) or 1).stored("code 448x448 size0")
+        (what,) = CALLS["size-a"].pictures
+        return stored(pictures, what, _whole(self.record.get("seed")) or 1)
 
     def note(
         self, directory: RunDirectory, first: Reply | None, say: Callable[[str], None]
@@ -63,8 +63,7 @@ class Known:
             return
         record, earlier = self.record, directory.manifest.deployment
         asked = next((c for c in _rows(record, "calls") if c.get("id") == "size-a"), {})
-        usage = asked.get("usage")
-        counted = _whole(usage.get("input")) if isinstance(usage, dict) else None
+        counted = _whole(_table(asked, "usage").get("input"))
         now = first.usage.input if first is not None and first.usage is not None else None
         confirmed = None if not (counted and now) else abs(now - counted) <= _WORDS_APART
         if confirmed is False:
@@ -73,19 +72,21 @@ class Known:
                 f"picture of 448x448 and a question count {now:,} tokens, and did {counted:,}; "
                 "run vlm-eval verify again"
             )
-        counts, measured = (
-            found if isinstance(found := record.get(name), dict) else dict[str, Any]()
-            for name in ("counts", "measured")
-        )
+        numbers = _table(record, "measured").get("numbers")
         broken = {c.get("name") for c in _rows(record, "checks") if c.get("verdict") == BROKEN}
+        counts = _table(record, "counts")
         told = {
             "digest": str(record.get("digest"))[:12],
             "verdict": str(record.get("verdict"))[:20],
             "verified_at": str(record["at"])[:40],
             "confirmed": confirmed,
             "broken": [name for name in NEEDED if name in broken],
-            "counts": {name: _counts(counts.get(name)) for name in ("texts", "pictures")},
-            "numbers": str(measured["numbers"])[:20] if measured.get("numbers") else None,
+            "counts": {
+                name: [*map(_whole, listed[:5])] if isinstance(listed, list) else []
+                for name in ("texts", "pictures")
+                for listed in [counts.get(name)]
+            },
+            "numbers": str(numbers)[:20] if numbers else None,
         }
         if earlier is not None and (why := another_deployment(earlier, told)):
             say(f"warning: another deployment answers than before: {why}")
@@ -101,10 +102,14 @@ def _records(folder: Path) -> Iterator[Mapping[str, Any]]:
         except (OSError, ValueError):
             continue
         kind = (found.get("format"), found.get("version")) if isinstance(found, dict) else ()
-        if kind != (FORMAT, VERSION):
-            continue
-        if isinstance(found.get("model"), dict) and isinstance(found.get("at"), str):
+        is_one = kind == (FORMAT, VERSION) and isinstance(found.get("model"), dict)
+        if is_one and isinstance(found.get("at"), str):
             yield found
+
+
+def _table(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = record.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _rows(record: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
@@ -114,7 +119,3 @@ def _rows(record: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
-def _counts(value: object) -> list[int | None]:
-    return [_whole(one) for one in value[:5]] if isinstance(value, list) else []

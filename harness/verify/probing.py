@@ -1,9 +1,10 @@
-"""Carry a verification out: open the model, make the calls, judge the replies."""
+"""Carry a verification out: make the calls in order, and judge the replies."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,73 +12,121 @@ from adapters.contract import Fatal, Request
 from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, Job, Outcome, Stopped, on_interrupt
 from harness.engine.observer import Observer
-from harness.errors import UserError
 from harness.pictures import PictureStore
-from harness.planning.model import Model, generation, open_model
+from harness.planning.model import Model, generation
 from harness.protocols.registry import open_protocol
 from harness.session.run import engine_policy
 from harness.settings import Settings
-from harness.verify.album import Album
-from harness.verify.calls import Probe
+from harness.verify.calls import SHORTS, Probe
 from harness.verify.checks import Judge
-from harness.verify.declared import Declared
-from harness.verify.texts import SHORT, SIZES
+from harness.verify.declared import declared_of
+from harness.verify.sight import judge_seen
+from harness.verify.words import BROKEN
 from harness.views import PlaceView
 from parsers.records import Prediction, Status
 
-REPEATED = ("picture cache", "corners", "coverage", "order", "points", "repeats")
-"""Checks that are asked again with new contents if they look bad."""
-
 
 @dataclass
-class Verified:
-    """A verification that has ended; `failed` is why it ended before its last call, "" if not."""
+class Verification:
+    """A verification of a model.
 
+    spent: US dollars, what was spent before included.
+    failed: why it ended before its last call, "" if it did not.
+    """
+
+    settings: Settings
+    model: Model
+    store: PictureStore
     probe: Probe
     judge: Judge
-    model: Model
-    spent: float
+    spent: float = 0.0
+    seconds: float = 0.0
     failed: str = ""
     interrupted: bool = False
 
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        model: Model,
+        wants: Collection[str],
+        *,
+        quick: bool = False,
+        seed: int = 1,
+        template: tuple[int, ...] | None = None,
+    ) -> Verification:
+        """Return one that has not begun, of a loaded model; it closes the model in the end."""
+        options = {k: v for k, v in settings.protocol_option if k not in ("zoom", "zoom_share")}
+        pointing: Any = open_protocol("grounding", options, model=model.info, View=PlaceView)
+        usual, store = generation(settings), PictureStore(settings.workers)
+        declared = declared_of(model.info, pointing.coordinates, usual, template)
+        probe = Probe(
+            store, pointing, usual, declared, lambda: model.adapter.info, quick=quick, seed=seed
+        )
+        return cls(settings, model, store, probe, Judge(probe, wants))
+
+    @property
+    def most(self) -> tuple[int, float | None]:
+        """How many calls it makes at most, and what they cost at most; None without a price."""
+        groups = [one for row in self.judge.rows.values() for one in (row.calls, *row.again)]
+        names = dict.fromkeys(name for one in groups for name in one)
+        asks = [*map(self.probe.ask, names)]
+        if (pricing := self.model.pricing()) is None:
+            return len(asks), None
+        usual = self.probe.generation
+        made = [Request(a.conversation, a.generation(usual, 0), "verify", a.place) for a in asks]
+        return len(asks), sum(map(pricing.upper_cost, made))
+
+    async def ask(self, say: Callable[[str], None]) -> None:
+        """Make the calls. Whatever ends them early is in `failed`; what is known is kept."""
+        ended, begun = list[Outcome](), time.monotonic()
+        try:
+            engine = Engine(
+                self.model.lane(self.settings),
+                self.store,
+                self.probe,
+                policy=engine_policy(self.settings),
+                observer=_Notices(self.probe, say),
+                spent=self.spent,
+            )
+            if self.model.spends:
+                calls, cost = self.most
+                price = "whose price is not known" if cost is None else f"${cost:,.2f}"
+                say(f"cost:     at most {calls} calls to {self.model.info.name}, {price}")
+
+            def stop() -> None:
+                self.interrupted = True
+                engine.stop("interrupted")
+
+            with on_interrupt(stop):
+                try:
+                    await engine.open(Path(), say)
+                    await engine.introduce()
+                    job = Job("verify", lambda: dialogue(self.judge), kind="verification")
+                    await engine.run([job], ended.append)
+                except (Stopped, Fatal) as error:
+                    self.failed = str(error)
+            self.failed = self.failed or next((one.error for one in ended if one.error), "") or ""
+            self.spent, self.seconds = engine.spent, time.monotonic() - begun
+        finally:
+            self.store.close()
+            if not self.model.is_borrowed:
+                await self.model.adapter.close()
+
 
 class _Notices(Observer):
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, probe: Probe, say: Callable[[str], None]) -> None:
+        self._probe, self._say = probe, say
 
     def notice(self, text: str) -> None:
+        self._probe.notices.append(text)
         self._say(text)
-
-
-def prepared(
-    settings: Settings, wants: Collection[str], *, quick: bool = False, seed: int = 1
-) -> tuple[Model, Callable[[Model, PictureStore], Probe]]:
-    """Open a model as a run would, and return how to make the calls for it.
-
-    Raises `UserError` and `Fatal` as opening a run does.
-    """
-    model = open_model(settings)
-
-    def probe(loaded: Model, store: PictureStore) -> Probe:
-        options = {k: v for k, v in settings.protocol_option if k not in ("zoom", "zoom_share")}
-        opened: Any = open_protocol("grounding", options, model=loaded.info, View=PlaceView)
-        return Probe(
-            Album(store, seed),
-            opened,
-            generation(settings),
-            wants,
-            lambda: loaded.adapter.info,
-            quick=quick,
-            seed=seed,
-        )
-
-    return model, probe
 
 
 def dialogue(judge: Judge) -> Dialogue:
     """Make the calls as one dialogue, stage by stage; what a stage shows decides about the next."""
-    probe = judge.probe
-    left = dict.fromkeys(probe.calls_of(*probe.wants))
+    probe, rows = judge.probe, judge.rows
+    left = dict.fromkeys(call for row in rows.values() for call in row.calls)
 
     def take(*names: str) -> Iterator[Ask]:
         for name in names:
@@ -86,114 +135,28 @@ def dialogue(judge: Judge) -> Dialogue:
                 yield probe.ask(name)
 
     yield from take("copy")
-    if short := tuple(take("short-1", "short-2", "short-3")):
+    if short := tuple(take(*SHORTS)):
         yield short
     yield from take("base", "size-a", "noisy")
-    if judge.is_suspect("picture seen"):
+    shown = [name for name in ("size-a", "noisy") if name in probe.records]
+    read = any(map(probe.reads, shown))
+    if shown and judge_seen([read], [*map(probe.added, shown)]).verdict == BROKEN:
         return Prediction(Status.NONE)
     repeats = [name for name in left if name.startswith("repeats")]
-    most = [name for name in left if name not in (*repeats, "size-c")]
-    if together := tuple(take(*most)):
+    if together := tuple(take(*(name for name in left if name not in (*repeats, "size-c")))):
         yield together
     # The largest picture counts as much more than another as it has pixels.
-    limit, one = judge.context_limit(), probe.added("size-b")
-    (width, height), (w, h) = SIZES["size-c"], SIZES["size-b"]
-    if limit is None or one is None or one * width * height // (w * h) <= limit:
+    context, one = judge.first("context"), probe.added("size-b")
+    limit = probe.count("context") if context and context.verdict == BROKEN else None
+    if limit is None or one is None or one * (2688 * 1792) // (1000 * 620) <= limit:
         yield from take("size-c")
-    for check in REPEATED[:-1]:
-        if check in probe.wants and judge.is_suspect(check):
-            yield tuple(map(probe.ask, probe.again(check)))
+    for name, row in rows.items():
+        if name != "repeats" and row.again and judge.suspects(name):
+            yield tuple(probe.ask(call) for calls in row.again for call in calls)
     half = len(repeats) // 2
     yield from take(*repeats[:half])
     if at_once := tuple(take(*repeats[half:])):
         yield at_once
-        if not probe.quick and judge.is_suspect("repeats"):
-            for name in probe.again("repeats"):
-                yield probe.ask(name)
+        if judge.suspects("repeats"):
+            yield from (probe.ask(call) for calls in rows["repeats"].again for call in calls)
     return Prediction(Status.NONE)
-
-
-async def verify(
-    settings: Settings,
-    model: Model,
-    opens: Callable[[Model, PictureStore], Probe],
-    say: Callable[[str], None],
-    template: tuple[int, ...] | None = None,
-) -> Verified:
-    """Ask a model what the probe holds; `template` has the tokens of the short texts."""
-    store = PictureStore(settings.workers)
-    try:
-        probe = opens(model, store)
-        thoughts = settings.effort, settings.thinking_budget
-        said = Declared.of(model.info, probe.pointing.coordinates, *thoughts)
-        judge = Judge(probe, replace(said, template=template))
-        engine = Engine(
-            model.lane(settings),
-            store,
-            probe,
-            policy=engine_policy(settings),
-            observer=_Notices(say),
-        )
-        if model.spends:
-            say(_estimate(probe, model))
-        ended: list[Outcome] = []
-        failed, interrupted = "", False
-
-        def stop() -> None:
-            nonlocal interrupted
-            interrupted = True
-            engine.stop("interrupted")
-
-        with on_interrupt(stop):
-            try:
-                await engine.open(Path(), say)
-                await engine.introduce()
-                job = Job("verify", lambda: dialogue(judge), kind="verification")
-                await engine.run([job], ended.append)
-            except (Stopped, Fatal) as error:
-                failed = str(error)
-        failed = failed or next((one.error for one in ended if one.error), "") or ""
-        return Verified(probe, judge, model, engine.spent, failed, interrupted)
-    finally:
-        store.close()
-        if not model.is_borrowed:
-            await model.adapter.close()
-
-
-def _estimate(probe: Probe, model: Model) -> str:
-    """Say how many calls are made at most, and what they cost at most."""
-    again = [name for one in REPEATED if one in probe.wants for name in probe.again(one)]
-    asks = [probe.ask(name) for name in (*probe.calls_of(*probe.wants), *again)]
-    line = f"cost:     at most {len(asks)} calls to {model.info.name}"
-    if (pricing := model.pricing()) is None:
-        return f"{line}, whose price is not known"
-    made = [
-        Request(ask.conversation, ask.generation(probe.generation, 0), "verify", ask.place)
-        for ask in asks
-    ]
-    return f"{line}, ${sum(map(pricing.upper_cost, made)):,.2f}"
-
-
-def tokens_by_template(checkpoint: str) -> tuple[int, ...]:
-    """Return the prompt tokens of the short texts by a checkpoint's own chat template.
-
-    Raises `UserError` for one that cannot be read, and without the extra `local`.
-    """
-    try:
-        from transformers import AutoTokenizer
-    except ImportError as error:
-        raise UserError(
-            "--checkpoint needs the extra local: pip install 'vlm-web-eval[local]'"
-        ) from error
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-        asked = [[{"role": "user", "content": text}] for text in SHORT]
-        texts = [
-            tokenizer.apply_chat_template(one, add_generation_prompt=True, tokenize=False)
-            for one in asked
-        ]
-    except Exception as error:
-        raise UserError(
-            f"--checkpoint {checkpoint}: no chat template can be read: {error}"
-        ) from error
-    return tuple(len(tokenizer(text, add_special_tokens=False).input_ids) for text in texts)

@@ -7,18 +7,21 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from adapters.contract import AdapterInfo
 from adapters.conversation import canonical_json
 from adapters.secrets import LEAST, is_secret, masked
 from harness import __version__
+from harness.runs.files import replace_file
+from harness.verify.calls import CALLS, packed
+from harness.verify.probing import Verification
 from harness.verify.report import remedies
-
-if TYPE_CHECKING:
-    from harness.verify.probing import Verified
+from harness.verify.words import Check
 
 FORMAT, VERSION = "vlm-eval/verify", 1
 FOLDER = "verify"
@@ -39,22 +42,18 @@ def digest(texts: Counts, pictures: Counts) -> str:
 
 
 def record_of(
-    done: Verified,
+    done: Verification,
+    checks: Sequence[Check],
     verdict: str,
     server: Mapping[str, Any],
-    seconds: float,
     effect: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the record of a verification. Keys in replies are masked."""
-    probe, judge, info = done.probe, done.judge, done.probe.info()
-    checks = judge.checks()
-    texts, pictures = judge.texts(), judge.counts()
+    probe, info = done.probe, done.probe.info()
     made = list(probe.records.values())
     usages = [one.reply.usage for one in made if one.reply.usage is not None]
-    costs = [one.cost for one in made]
-    points = next((check for check in checks if check.name == "points"), None)
-    found = {check.name: check.detail for check in checks}
-    fit = judge.fit
+    found = {check.name: check.found for check in checks}
+    unknown = dict.fromkeys(("numbers", "limit", "ladder", "reading_px", "batch"))
     quantized = [said for name, said in probe.answerer.items() if name.lower().startswith("quant")]
     return {
         "format": FORMAT,
@@ -74,16 +73,13 @@ def record_of(
         "verdict": verdict,
         "complete": not done.failed,
         "ended": _hidden(done.failed),
-        "digest": digest(texts, pictures),
-        "counts": {"texts": texts, "pictures": pictures},
+        "digest": digest(probe.texts(), probe.pictures()),
+        "counts": {"texts": probe.texts(), "pictures": probe.pictures()},
         "measured": {
-            "numbers": judge.unit_of(points.rule, points.detail) if points else None,
-            "limit": [fit.kind, fit.least, fit.most] if fit and fit.kind != "published" else None,
-            "ladder": list(judge.interval) if judge.interval else None,
-            "reading_px": judge.reading_px,
-            "batch": "differs" if found.get("repeats") == "depends on the batch" else None,
-            "calls_per_minute": round(60 * len(made) / seconds) if seconds else None,
-            "thinks": "thinks" in str(found.get("thinking", "")).split()[:1],
+            **unknown,
+            **{name: value for one in found.values() for name, value in one.measured.items()},
+            "calls_per_minute": round(60 * len(made) / done.seconds) if done.seconds else None,
+            "thinks": "thinking" in found and str(found["thinking"].detail).startswith("thinks"),
         },
         "checks": [
             {
@@ -91,7 +87,7 @@ def record_of(
                 "verdict": check.verdict,
                 "rule": check.rule,
                 "detail": _hidden(check.detail),
-                "next": list(remedies(check, judge, server["software"])),
+                "next": list(remedies(check, probe.declared, server["software"])),
                 "calls": list(check.calls),
             }
             for check in checks
@@ -100,15 +96,11 @@ def record_of(
         "calls": [
             {
                 "id": one.place,
-                "picture": [
-                    probe.album.digests.get(part.digest, part.digest[:16])
-                    for message in probe.ask(one.place).conversation.messages
-                    for part in message.pictures
-                ],
+                "picture": [packed(what, probe.seed)[1] for what in CALLS[one.place].pictures],
                 "request_sha256": one.request,
                 "text": _hidden(one.reply.text),
                 "finish": one.reply.finish.value,
-                "usage": _usage(one.reply.usage),
+                "usage": asdict(one.reply.usage) if one.reply.usage else {},
                 "ms": round(1000 * one.reply.latency_s),
             }
             for one in made
@@ -117,15 +109,10 @@ def record_of(
             "calls": len(made),
             "input": sum(usage.input for usage in usages),
             "output": sum(usage.output for usage in usages),
-            "usd": None if None in costs else round(done.spent, 6),
-            "seconds": round(seconds, 1),
+            "usd": None if any(one.cost is None for one in made) else round(done.spent, 6),
+            "seconds": round(done.seconds, 1),
         },
     }
-
-
-def _usage(usage: Any) -> dict[str, int]:
-    names = ("input", "cached", "cache_write", "output", "reasoning")
-    return {} if usage is None else {name: getattr(usage, name) for name in names}
 
 
 def _hidden(value: Any) -> Any:
@@ -144,12 +131,16 @@ def endpoint_of(info: AdapterInfo) -> str:
     return urlsplit(info.endpoint).netloc or info.endpoint if info.endpoint else info.provider
 
 
-def file_name(record: Mapping[str, Any]) -> str:
-    """Return the name of a record's file."""
-    name = re.sub(r"[^\w.-]+", "-", str(record["model"]["name"])).strip("-.")[-60:] or "model"
-    return f"{name}-{re.sub(r'[^0-9TZ]', '', str(record['at']))}.json"
-
-
 def written(record: Mapping[str, Any]) -> str:
     """Return a record as text."""
     return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
+
+
+def write(record: Mapping[str, Any], path: Path | None = None) -> Path:
+    """Write a record, to a file of its own in `verify` unless one is named. Returns the file."""
+    if path is None:
+        name = re.sub(r"[^\w.-]+", "-", str(record["model"]["name"])).strip("-.")[-60:] or "model"
+        path = Path(FOLDER) / f"{name}-{re.sub(r'[^0-9TZ]', '', str(record['at']))}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, [written(record).encode("utf-8", "surrogatepass")])
+    return path

@@ -3,9 +3,10 @@ point is not accused."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from itertools import permutations
-from math import inf, log, sqrt
+from itertools import permutations, product
+from math import dist, inf, log, sqrt
 from statistics import fmean, median, stdev
 
 from harness.verify.scenes import COLORS, HEIGHTS
@@ -35,14 +36,12 @@ def judge_seen(read: Sequence[bool], tokens: Sequence[int | None]) -> Found:
     return Found(CANNOT_TELL, f"{sum(read)} of {len(read)} codes read")
 
 
-def judge_ladder(
-    small: Sequence[int], large: Sequence[int], expected: float = 1.0
-) -> tuple[Found, tuple[float, float] | None, float | None]:
+def judge_ladder(small: Sequence[int], large: Sequence[int], expected: float = 1.0) -> Found:
     """Judge the digits read in each row of a small and a large picture.
 
-    `expected` is the share to which the family itself shrinks the large one. Returns the range of
-    the share that the readings show, and the height in pixels of which half is read in the small
-    one; None where too little is read.
+    `expected` is the share to which the family itself shrinks the large one. Measures the range of
+    the share that the readings show (`ladder`), and the height in pixels of which half is read in
+    the small one (`reading_px`).
     """
     steps: dict[int, float] = {}
     best, threshold = -inf, 0.0
@@ -50,26 +49,27 @@ def judge_ladder(
         near, far = (
             [_likelihood(rows, one, spread) for one in THRESHOLDS] for rows in (small, large)
         )
-        for i, first in enumerate(near):
-            if first > best:
-                best, threshold = first, THRESHOLDS[i]
-            for j, second in enumerate(far):
-                steps[i - j] = max(steps.get(i - j, -inf), first + second)
+        best, threshold = max((best, threshold), *zip(near, THRESHOLDS, strict=True), key=_first)
+        for (i, first), (j, second) in product(enumerate(near), enumerate(far)):
+            steps[i - j] = max(steps.get(i - j, -inf), first + second)
     if threshold > WEAKEST:
-        return Found(CANNOT_TELL, "too few digits of the small picture are read"), None, None
+        return Found(CANNOT_TELL, "too few digits of the small picture are read")
     top = max(steps.values())
-    scale = {step: 1.06**step for step in steps}
-    likely = [scale[step] for step, value in steps.items() if value >= top - INTERVAL]
+    likely = [1.06**step for step, value in steps.items() if value >= top - INTERVAL]
     interval = round(min(likely), 2), round(max(likely), 2)
 
     def beats(share: float) -> bool:
-        others = [value for step, value in steps.items() if scale[step] >= share * expected]
+        others = [value for step, value in steps.items() if 1.06**step >= share * expected]
         return top - max(others, default=-inf) >= EVIDENCE
 
     verdict = BROKEN if beats(0.6) else SUSPICIOUS if beats(0.85) else OK
     words = f"large pictures are read as if shrunk to {interval[0]:g} to {interval[1]:g}"
     detail = "small digits are read alike in both" if verdict == OK else words
-    return Found(verdict, detail), interval, round(threshold, 1)
+    return Found(verdict, detail, {"ladder": list(interval), "reading_px": round(threshold, 1)})
+
+
+def _first(pair: tuple[float, float]) -> float:
+    return pair[0]
 
 
 def _likelihood(rows: Sequence[int], threshold: float, spread: float) -> float:
@@ -102,6 +102,15 @@ _ALSO = {
 }
 COLOR_WORDS = {**{name: name for name in (*_NAMED, "grey")}, **_ALSO}
 """Names of colours in replies, with the name that stands for them here."""
+
+
+def quarters(text: str) -> list[tuple[str, str]]:
+    """Return the colours and digits that a reply names, four of them: "none" where it has fewer."""
+    named = re.findall(r"([a-z]+)[^a-z0-9]*(\d)?", text.lower())
+    said = [(COLOR_WORDS[word], digit or "-") for word, digit in named if word in COLOR_WORDS]
+    return [*said[:4], *[("none", "-")] * (4 - len(said))]
+
+
 _RIGHT, _WRONG_COLOR, _WRONG_DIGIT = log(0.9), log(0.1 / 5), log(0.1 / 4)
 _SUSPECT = log(1000)
 
@@ -109,21 +118,17 @@ _SUSPECT = log(1000)
 def judge_corners(truth: Corners, said: Corners) -> Found:
     """Judge four quarters: are they as sent, or moved, or in other colours?"""
 
-    def score(expected: Corners) -> float:
-        total = 0.0
-        for (color, digit), (name, number) in zip(expected, said, strict=True):
-            total += _RIGHT if color == name else _WRONG_COLOR
-            total += _RIGHT if digit == number else _WRONG_DIGIT
-        return total
+    def misses(expected: Corners) -> tuple[int, int]:
+        pairs = list(zip(expected, said, strict=True))
+        return sum(a[0] != b[0] for a, b in pairs), sum(a[1] != b[1] for a, b in pairs)
 
-    wrong = sum(
-        (color != name) + (digit != number)
-        for (color, digit), (name, number) in zip(truth, said, strict=True)
-    )
-    if wrong <= 1:
+    def score(expected: Corners) -> float:
+        colors, digits = misses(expected)
+        return colors * (_WRONG_COLOR - _RIGHT) + digits * (_WRONG_DIGIT - _RIGHT)
+
+    if sum(misses(truth)) <= 1:
         return Found(OK, "as sent")
-    digits_right = all(a[1] == b[1] for a, b in zip(truth, said, strict=True))
-    if digits_right and all(name == "grey" for name, _ in said):
+    if misses(truth)[1] == 0 and all(name == "grey" for name, _ in said):
         return Found(SUSPICIOUS, ["same", "no colours"])
     scores = {
         (move, "".join("RGB"[channel] for channel in order)): score(
@@ -194,20 +199,35 @@ NEAR = 0.04
 
 
 def judge_points(items: Pointed, declared: str) -> Found:
-    """Judge eight marks, or four, that were pointed at; `declared` is how a run reads numbers."""
+    """Judge eight marks, or four, that were pointed at; `declared` is how a run reads numbers.
+
+    Measures the unit of the numbers (`numbers`).
+    """
     is_quick = len(items) < 8
     most, least = (len(items), 0) if is_quick else (6, 2)
     scales = SCALES if declared == "per-999" else _SCALES
-    usual = _hits(items, scales[declared])
+
+    def hits(unit: str, swapped: bool = False) -> int:
+        return sum(
+            _near(size, mark, _pixels(said[::-1] if swapped else said, scales[unit], size))
+            for size, mark, said in items
+            if said is not None
+        )
+
+    usual = hits(declared)
     if usual >= most:
-        return _shift(items, scales[declared], Found(OK, [usual, len(items)]))
-    if usual <= least:
-        for swapped in (False, True):
-            for unit, scale in scales.items():
-                if (unit, swapped) != (declared, False) and _hits(items, scale, swapped) >= most:
-                    return Found(BROKEN, [unit, swapped])
-    ratios = {size: _ratios(items, size) for size in dict.fromkeys(item[0] for item in items)}
-    if all(x > 0 and y > 0 for x, y in ratios.values()) and not is_quick:
+        shift = None if is_quick else _shift(items, scales[declared])
+        measured = {"numbers": declared}
+        return (
+            Found(SUSPICIOUS, shift, measured)
+            if shift
+            else Found(OK, [usual, len(items)], measured)
+        )
+    for swapped, unit in product((False, True), scales):
+        if usual <= least and (unit, swapped) != (declared, False) and hits(unit, swapped) >= most:
+            return Found(BROKEN, [unit, swapped], {"numbers": unit})
+    ratios = {size: _ratios(items, size) for size, _, _ in items}
+    if not is_quick and all(x > 0 and y > 0 for x, y in ratios.values()):
         hit = sum(
             _near(size, mark, (said[0] / ratios[size][0], said[1] / ratios[size][1]))
             for size, mark, said in items
@@ -216,51 +236,41 @@ def judge_points(items: Pointed, declared: str) -> Found:
         if hit >= most:
             seen = {f"{w}x{h}": [round(w * x), round(h * y)] for (w, h), (x, y) in ratios.items()}
             changed = any(abs(x / y - 1) > 0.08 for x, y in ratios.values())
-            return Found(BROKEN, ["aspect ratio changed" if changed else "picture seen", seen])
+            kind = "aspect ratio changed" if changed else "picture seen"
+            return Found(BROKEN, [kind, seen], {"numbers": "absolute"})
     return Found(CANNOT_TELL, [usual, len(items)])
 
 
-def _hits(items: Pointed, scale: float | None, swapped: bool = False) -> int:
-    hits = 0
-    for size, mark, said in items:
-        if said is not None:
-            x, y = said[::-1] if swapped else said
-            pixels = (x, y) if scale is None else (x / scale * size[0], y / scale * size[1])
-            hits += _near(size, mark, pixels)
-    return hits
+def _pixels(said: Numbers, scale: float | None, size: Size) -> Numbers:
+    x, y = said
+    return (x, y) if scale is None else (x / scale * size[0], y / scale * size[1])
 
 
 def _near(size: Size, mark: Size, pixels: Numbers) -> bool:
-    far = sqrt((pixels[0] - mark[0]) ** 2 + (pixels[1] - mark[1]) ** 2)
-    return far <= NEAR * max(size)
+    return dist(pixels, mark) <= NEAR * max(size)
 
 
 def _ratios(items: Pointed, size: Size) -> Numbers:
     """Numbers per pixel of each axis, in pictures of a size."""
-    said = [(mark, numbers) for one, mark, numbers in items if one == size and numbers is not None]
-    if not said:
-        return 0.0, 0.0
-    return (
-        median(numbers[0] / mark[0] for mark, numbers in said),
-        median(numbers[1] / mark[1] for mark, numbers in said),
-    )
+    found = [(said, mark) for one, mark, said in items if one == size and said is not None]
+    x, y = (median([s[axis] / m[axis] for s, m in found] or [0.0]) for axis in (0, 1))
+    return x, y
 
 
-def _shift(items: Pointed, scale: float | None, ok: Found) -> Found:
-    """Return `ok`, unless all marks were missed in the same direction."""
+def _shift(items: Pointed, scale: float | None) -> str:
+    """Say by how much all marks were missed in the same direction; "" if they were not."""
     for axis, name in enumerate("xy"):
-        far = []
-        for size, mark, said in items:
-            if said is not None and len(items) >= 8:
-                pixels = said[axis] if scale is None else said[axis] / scale * size[axis]
-                if abs(pixels - mark[axis]) <= NEAR * max(size):
-                    far.append((pixels - mark[axis]) / max(size))
-        if len(far) < 6:
-            continue
-        mean, spread = fmean(far), stdev(far) / sqrt(len(far))
-        if abs(mean) >= 0.004 and abs(mean) >= 5.41 * spread:
-            return Found(SUSPICIOUS, f"shifted in {name} by {100 * mean:.1f} %")
-    return ok
+        far = [
+            (_pixels(said, scale, size)[axis] - mark[axis]) / max(size)
+            for size, mark, said in items
+            if said is not None
+        ]
+        far = [one for one in far if abs(one) <= NEAR]
+        if len(far) >= 6:
+            mean, spread = fmean(far), stdev(far) / sqrt(len(far))
+            if abs(mean) >= max(0.004, 5.41 * spread):
+                return f"shifted in {name} by {100 * mean:.1f} %"
+    return ""
 
 
 def rows_read(rows: Sequence[str], text: str) -> list[int]:

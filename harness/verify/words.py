@@ -1,10 +1,12 @@
-"""The words of a check, and what it found."""
+"""The words of a check, what its rule found, and the verdict of all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from adapters.picture_tokens import Rule
 
 Verdict = Literal["ok", "suspicious", "broken", "cannot tell"]
 OK: Verdict = "ok"
@@ -15,28 +17,24 @@ CANNOT_TELL: Verdict = "cannot tell"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the rule of a check says. `detail` is a text or JSON, with the numbers behind it."""
+    """What the rule of a check says.
+
+    detail: a text, or JSON with the numbers behind it.
+    measured: what the record keeps of it.
+    seen: the rule that pictures follow, where their tokens tell it.
+    """
 
     verdict: Verdict
     detail: Any = ""
+    measured: Mapping[str, Any] = field(default_factory=dict)
+    seen: Rule | None = None
 
 
-QUICK = (
-    *("copy", "template", "picture seen", "sizes", "bytes", "picture cache", "usage", "thinking"),
-    *("corners", "ladder", "points", "repeats"),
-)
-FULL = (
-    *("copy", "template", "system text", "max_tokens", "long reply", "context", "thinking"),
-    *("picture seen", "sizes", "refused sizes", "bytes", "picture cache", "usage", "corners"),
-    *("ladder", "coverage", "order", "history", "with system text", "points", "repeats"),
-)
-ANSWERS = frozenset({"ladder", "coverage", "order", "history", "with system text", "points"})
-"""Checks of answers about pictures: not judged where no codes are read."""
-ASIDE = frozenset({"usage", "refused sizes"})
-"""Checks that no run depends on: shown as facts."""
 PROVEN: tuple[str, ...] = ()
 """Known-good deployments on which `points` and `ladder` were run, with revision and date."""
 CAPPED = frozenset({"points", "ladder"})
+ASIDE = frozenset({"usage", "refused sizes"})
+"""Checks that no run depends on: shown as facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +42,16 @@ class Check:
     """What a check found. `rule` is the word of its rule, `verdict` the one that counts."""
 
     name: str
-    rule: Verdict
-    detail: Any = ""
+    found: Found
     calls: tuple[str, ...] = ()
+
+    @property
+    def rule(self) -> Verdict:
+        return self.found.verdict
+
+    @property
+    def detail(self) -> Any:
+        return self.found.detail
 
     @property
     def verdict(self) -> Verdict:
@@ -61,5 +66,5 @@ def overall(checks: Sequence[Check], *, strict: bool) -> tuple[Verdict, int]:
         return BROKEN, 4
     if SUSPICIOUS in words.values():
         return SUSPICIOUS, 4 if strict else 0
-    needed = [words.get(name, CANNOT_TELL) for name in ("picture seen", "sizes", "points")]
-    return (CANNOT_TELL if set(needed) == {CANNOT_TELL} else OK), 0
+    needed = {words.get(name, CANNOT_TELL) for name in ("picture seen", "sizes", "points")}
+    return (CANNOT_TELL if needed == {CANNOT_TELL} else OK), 0

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from harness.planning.model import open_model
 from harness.settings import read_settings
-from harness.verify.probing import Verified, prepared, verify
-from harness.verify.texts import SHORT
-from harness.verify.words import FULL, QUICK, Check
+from harness.verify.calls import SHORT
+from harness.verify.checks import QUICK, rows
+from harness.verify.probing import Verification
+from harness.verify.words import Check
 from tests.harness.commands.tool import call, isolate
 from tests.pictures import keep_processes
 from tests.servers import Answer, Ask, WireServer, drop, error
@@ -34,7 +36,7 @@ def verified(
     quick: bool = False,
     heard: list[str] | None = None,
     **more: Any,
-) -> Verified:
+) -> Verification:
     seed = more.pop("seed", 1)
     respond = fake if callable(fake) else Deployment(fake, "[{x}, {y}]")
     numbers = "absolute" if family == "qwen2.5-vl" else "per-mille"
@@ -47,9 +49,12 @@ def verified(
             **more,
         }
         settings = read_settings(given)
-        model, opens = prepared(settings, QUICK if quick else FULL, quick=quick, seed=seed)
-        say = (heard if heard is not None else []).append
-        return asyncio.run(verify(settings, model.loaded(), opens, say, TEMPLATE))
+        model = open_model(settings).loaded()
+        done = Verification.of(
+            settings, model, rows(quick), quick=quick, seed=seed, template=TEMPLATE
+        )
+        asyncio.run(done.ask((heard if heard is not None else []).append))
+        return done
 
 
 @pytest.fixture(autouse=True)
@@ -57,9 +62,9 @@ def _processes(monkeypatch: pytest.MonkeyPatch) -> None:
     keep_processes(monkeypatch)
 
 
-def rules(checks: list[Check]) -> dict[str, set[str]]:
-    words = {check.rule for check in checks}
-    return {word: {c.name for c in checks if c.rule == word} for word in words}
+def words(checks: list[Check]) -> dict[str, set[str]]:
+    said = {check.rule for check in checks}
+    return {word: {c.name for c in checks if c.rule == word} for word in said}
 
 
 RIGHT: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
@@ -81,7 +86,7 @@ def test_a_right_deployment_is_not_accused(
 ) -> None:
     done = verified(fake, family, quick, **more)
     assert not done.failed
-    found = rules(done.judge.checks())
+    found = words(done.judge.checks())
     assert not found.get("broken")
     assert not found.get("suspicious")
     made = [name for name in done.probe.records if "again" not in name]
@@ -91,7 +96,7 @@ def test_a_right_deployment_is_not_accused(
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 21))
 def test_a_right_deployment_is_not_accused_whatever_it_is_shown(seed: int) -> None:
-    found = rules(verified({}, seed=seed).judge.checks())
+    found = words(verified({}, seed=seed).judge.checks())
     assert not found.get("broken")
     assert not found.get("suspicious")
 
@@ -133,7 +138,7 @@ FAULTS: list[tuple[dict[str, Any], str, set[str], set[str]]] = [
     ({"context": 4096, "honest": True}, "qwen3-vl", set(), {"context", "refused sizes"}),
     ({"temperature": 0.7}, "qwen3-vl", {"repeats"}, set()),
     ({"usage": "none"}, "qwen3-vl", set(), {"usage"}),
-    ({"usage": "zero"}, "qwen3-vl", set(), {"usage"}),
+    ({"usage": "zero"}, "qwen3-vl", {"usage"}, {"template"}),
     ({"garbage": True}, "qwen3-vl", {"copy"}, set()),
 ]
 
@@ -143,7 +148,7 @@ def test_a_fault_is_named(
     fake: dict[str, Any], family: str, broken: set[str], suspicious: set[str]
 ) -> None:
     done = verified(fake, family)
-    found = rules(done.judge.checks())
+    found = words(done.judge.checks())
     shrinks = {"most", "side", "square", "one_tile", "centre"} & set(fake)
     also = SMALL if shrinks else set()
     assert found.get("broken", set()) - also == broken - also
@@ -152,7 +157,7 @@ def test_a_fault_is_named(
 
 
 def test_a_model_told_not_to_think_that_thinks_is_broken() -> None:
-    assert "thinking" in rules(verified({"think": True}, effort="none").judge.checks())["broken"]
+    assert "thinking" in words(verified({"think": True}, effort="none").judge.checks())["broken"]
 
 
 @pytest.mark.parametrize("answer", [error(429, "slow down"), error(500, "no"), drop()])
@@ -165,7 +170,7 @@ def test_a_server_that_stops_answering_leaves_what_is_known(answer: Any) -> None
     done = verified(respond)
     assert done.failed
     assert 4 <= len(done.probe.records) <= 10
-    assert not rules(done.judge.checks()).get("broken")
+    assert not words(done.judge.checks()).get("broken")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +189,7 @@ def test_a_server_that_stops_answering_leaves_what_is_known(answer: Any) -> None
 )
 def test_whatever_a_server_answers_is_judged(fault: dict[str, Any]) -> None:
     done = verified(lambda ask: Answer(**fault), quick=True)
-    assert {check.name for check in done.judge.checks()} <= set(QUICK) | {"refused sizes"}
+    assert {check.name for check in done.judge.checks()} <= set(QUICK)
 
 
 def test_the_command_prints_findings_in_80_columns_and_writes_a_record(
@@ -200,8 +205,8 @@ def test_the_command_prints_findings_in_80_columns_and_writes_a_record(
         return Answer("sk-1234567890abcdef1234", usage=answer.usage) if tells else answer
 
     with WireServer(respond) as server:
-        words = ["verify", NAMES["qwen2.5-vl"], "--base-url", server.base_url("openai"), "--quick"]
-        done = call(*words, "--output", "record.json")
+        line = ["verify", NAMES["qwen2.5-vl"], "--base-url", server.base_url("openai"), "--quick"]
+        done = call(*line, "--output", "record.json")
         asked = server.count
     assert done.code == 4, done.err
     rows = done.out.splitlines()
@@ -260,8 +265,8 @@ def test_a_servers_own_words_and_what_to_do_are_on_record(
         }
         listed = {"id": NAMES["qwen2.5-vl"], "meta": {"quantization": "Q4_K_M"}}
         server.told["/v1/models"] = {"data": [listed]}
-        words = ["verify", NAMES["qwen2.5-vl"], "--base-url", server.base_url("openai"), "--quick"]
-        assert call(*words, "--output", "record.json").code == 4
+        line = ["verify", NAMES["qwen2.5-vl"], "--base-url", server.base_url("openai"), "--quick"]
+        assert call(*line, "--output", "record.json").code == 4
     record = json.loads(Path("record.json").read_text("utf-8"))
     assert record["server"] == {
         "software": "llama.cpp",

@@ -110,8 +110,8 @@ def test_what_cannot_be_pointed_at_is_left_out_and_a_set_of_such_is_refused() ->
 def test_a_fault_shows_in_the_ceiling(
     fake: dict[str, object], family: str, score: float | None
 ) -> None:
-    judge = verified(fake, family, quick="offset" not in fake).judge
-    found = effect_of("mine", WIDE, judge, judge.checks())
+    done = verified(fake, family, quick="offset" not in fake)
+    found = effect_of("mine", WIDE, done.probe.declared, done.judge.checks())
     assert found["ceiling"] == score
     said = "is not known" if score is None else f"would score {score} on mine"
     assert said in effect_in_words(found)

@@ -20,7 +20,7 @@ def facts(told: dict[str, Any]) -> dict[str, Any]:
         server.told.clear()
         server.told.update(told)
         given = {"model": "openai:m", "base_url": server.base_url("openai")}
-        return asyncio.run(facts_of(open_model(read_settings(given)).loaded().info))
+        return asyncio.run(facts_of(open_model(read_settings(given)).loaded().adapter))
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,12 @@ def _judged(kind: str, given: dict[str, Any]) -> Found:
     match kind:
         case "sizes":
             counted = [(_pair(size), count) for size, count in given["picture_tokens"]]
-            found, _ = judge_sizes(
+            return judge_sizes(
                 counted,
                 given["declared"],
                 limit=given.get("max_pixels"),
                 absolute=given.get("coordinates") == "absolute",
             )
-            return found
         case "seen":
             return sight.judge_seen(given["read"], given["picture_tokens"])
         case "corners":
@@ -86,10 +85,9 @@ def test_rules_say_what_the_cases_say(kind: str) -> None:
 def test_ladder_of_the_cases() -> None:
     for case in _cases("ladder"):
         given, expect = case["input"], case["expect"]
-        found, interval, _ = sight.judge_ladder(
-            given["small"], given["large"], given["expected_scale"]
-        )
-        assert (found.verdict, _pair(expect["scale"])) == (expect["verdict"], interval), case["id"]
+        found = sight.judge_ladder(given["small"], given["large"], given["expected_scale"])
+        scale = found.measured.get("ladder")
+        assert (found.verdict, scale) == (expect["verdict"], expect["scale"]), case["id"]
 
 
 def test_families_count_as_the_cases() -> None:
@@ -107,7 +105,7 @@ def test_families_count_as_the_cases() -> None:
 def test_verdict_and_digest_of_the_cases() -> None:
     for case in _cases("overall"):
         if case.get("scope") != "later":
-            checks = [Check(name, word) for name, word in case["input"]["checks"].items()]
+            checks = [Check(name, Found(word)) for name, word in case["input"]["checks"].items()]
             verdict, code = overall(checks, strict=case["input"]["strict"])
             assert {"verdict": verdict, "exit": code} == case["expect"], case["id"]
     for case in _cases("digest"):
@@ -122,14 +120,14 @@ SIZES = ((448, 448), (1000, 620), (2688, 1792), (560, 2240), (1920, 1080))
 def test_a_family_served_as_published_is_ok_and_no_other(served: str, marks: int) -> None:
     counted = [(size, SERVED[served](size).tokens + marks) for size in SIZES]
     for declared in SERVED:
-        found, _ = judge_sizes(counted, declared)
+        found = judge_sizes(counted, declared)
         assert (found.verdict == OK) == (declared == served), (declared, found)
 
 
 @pytest.mark.parametrize("name", ["", "my-model"])
 def test_an_unknown_name_is_never_accused(name: str) -> None:
     for counts in ([198, 591, 4706, 1262, 2042], [7, 9000, 13, 2, 400], [0] * 5, [None] * 5):
-        found, _ = judge_sizes(list(zip(SIZES, counts, strict=True)), name)
+        found = judge_sizes(list(zip(SIZES, counts, strict=True)), name)
         assert found.verdict in (OK, CANNOT_TELL)
 
 
@@ -157,8 +155,8 @@ def test_points_are_judged_against_the_declared_numbers(numbers: Any, verdict: V
 
 def test_points_and_ladder_are_capped_until_they_are_proven() -> None:
     for name in ("points", "ladder"):
-        assert Check(name, BROKEN).verdict == SUSPICIOUS
-    assert Check("sizes", BROKEN).verdict == BROKEN
+        assert Check(name, Found(BROKEN)).verdict == SUSPICIOUS
+    assert Check("sizes", Found(BROKEN)).verdict == BROKEN
 
 
 def test_digits_are_counted_row_by_row_even_if_a_row_is_left_out() -> None:

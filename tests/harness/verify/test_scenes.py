@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,18 +20,8 @@ def _cases(kind: str) -> Iterator[dict[str, Any]]:
 
 def _draw(what: str) -> Image.Image:
     """Draw what a case names, such as "corners 960x640 c seed 2"."""
-    kind, size, *words = what.split()
-    width, height = map(int, size.split("x"))
-    name, seed = (words or [""])[0], int(words[-1]) if "seed" in words else 1
-    draws: dict[str, Callable[[], Image.Image]] = {
-        "code": lambda: scenes.code(width, height, name, seed),
-        "ladder": lambda: scenes.ladder(width, height, name, seed),
-        "iso": lambda: scenes.iso("iso", seed),
-        "corners": lambda: scenes.corners(name, seed),
-        "grid": lambda: scenes.grid(name, seed),
-        "marks": lambda: scenes.marks(width, height),
-    }
-    return draws[kind]()
+    named, _, seed = what.partition(" seed ")
+    return scenes.draw(" ".join(named.split()[:3]), int(seed or 1))
 
 
 def test_pictures_have_the_published_pixels() -> None:
@@ -55,10 +45,9 @@ def test_digits_follow_from_name_and_seed() -> None:
 def test_the_same_seed_gives_the_same_bytes(seed: int) -> None:
     def drawn(seed: int) -> list[str]:
         images = [
-            scenes.code(448, 448, "size0", seed),
-            scenes.ladder(448, 448, "small", seed),
-            scenes.iso(seed=seed),
-            scenes.noisy(scenes.code(112, 112, "n", seed), "n", seed),
+            scenes.draw("code 448x448 size0", seed),
+            scenes.draw("ladder 448x448 small", seed),
+            scenes.draw("noisy 112x112 n", seed),
         ]
         return [scenes.picture_digest(image) for image in images]
 
@@ -76,7 +65,7 @@ def test_corners_show_four_colours_and_digits_that_no_turn_makes_equal() -> None
 def test_marks_asked_again_are_drawn_in_their_places() -> None:
     for width, height in scenes.MARKS:
         for mirrored in (False, True):
-            image = scenes.marks(width, height, mirrored)
+            image = scenes.draw(f"marks {width}x{height} {'mirrored' * mirrored}".strip())
             side = max(36, min(width, height) // 18)
             for x, y in scenes.mark_places(width, height, mirrored):
                 corner = (x - side // 2, y - side // 2)
@@ -85,8 +74,7 @@ def test_marks_asked_again_are_drawn_in_their_places() -> None:
 
 
 def test_noise_is_weak_and_keeps_the_size() -> None:
-    plain = scenes.code(112, 112, "n")
-    loud = scenes.noisy(plain, "n")
+    plain, loud = scenes.draw("code 112x112 n"), scenes.draw("noisy 112x112 n")
     assert loud.size == plain.size
     assert max(abs(a - b) for a, b in zip(plain.tobytes(), loud.tobytes(), strict=True)) <= 8
     assert all(sd > 0 for sd in ImageStat.Stat(loud.crop((0, 0, 20, 20))).stddev)
