@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
-from tests.harness.verify import drawings
+from harness.verify import scenes
+from harness.verify.scenes import draw
+from tests.harness.verify.test_scenes import _cases as cases
 from tests.servers import Answer, Ask
 from tests.servers.deployments import Deployment, tokens
 from tests.servers.eyes import Eyes
@@ -22,14 +21,6 @@ from tests.servers.families import FAMILIES
 READ = "Write the digits in the picture, and nothing else."
 ROWS = "Write every row of digits in the picture from top to bottom, one row a line."
 CORNERS = "Name the colour and the digit of each of the four quarters in reading order."
-
-
-def cases(of: str) -> list[dict[str, Any]]:
-    root = os.environ.get("VLM_EVAL_TEST_DATA")
-    if not root:
-        pytest.skip("VLM_EVAL_TEST_DATA is not set")
-    lines = (Path(root) / "verify" / "cases.jsonl").read_text("utf-8").splitlines()
-    return [case for case in map(json.loads, lines) if case["set"] == of]
 
 
 def ask(fake: dict[str, Any], text: str, *pictures: Image.Image, **body: Any) -> Answer:
@@ -57,26 +48,6 @@ def counted(fake: dict[str, Any], picture: Image.Image) -> int:
     return with_it["input"] - without["input"]
 
 
-def test_drawings_have_the_digests_of_the_cases() -> None:
-    drawn = {
-        "code 1000x620 size1 8652": drawings.code(1000, 620, "8652"),
-        "grid 1920x1080 g": drawings.grid("g", 1),
-        "marks 1600x900": drawings.marks(1600, 900),
-        **{f"corners 960x640 c seed {n}": drawings.corners("c", n) for n in (1, 2, 3)},
-    }
-    for case in cases("pictures"):
-        picture = drawn[case["input"]["what"]]
-        data = f"{picture.width}x{picture.height}:".encode() + picture.tobytes()
-        assert hashlib.sha256(data).hexdigest()[:16] == case["expect"]["sha256_16"], case["id"]
-
-
-def test_digits_and_glyphs_of_the_cases() -> None:
-    for case in cases("digits"):
-        assert drawings.digits(**case["input"]) == case["expect"]
-    for case in cases("glyphs"):
-        assert drawings.glyph(**case["input"]).tolist() == case["expect"]
-
-
 def test_families_count_as_the_cases() -> None:
     for case in cases("tokens"):
         given = case["input"]
@@ -93,24 +64,22 @@ def test_every_fake_of_the_cases_can_be_served() -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_eyes_read_what_was_drawn(seed: int) -> None:
     eyes = Eyes(weakest=0.1)
-    rows = [drawings.digits(f"large/{h}", 6, seed) for h in drawings.HEIGHTS]
-    assert [r.text for r in eyes.rows(drawings.ladder(1920, 1080, "large", seed))] == rows
-    corners = zip(drawings.colours_of("c", seed), drawings.four_of("c", seed), strict=True)
-    assert eyes.quarters(drawings.corners("c", seed)) == list(corners)
-    codes = [drawings.digits(f"g/{r}{c}", 3, seed) for r in range(3) for c in range(4)]
-    assert [r.text for r in eyes.rows(drawings.grid("g", seed))] == codes
+    rows = [row.text for row in eyes.rows(draw("ladder 1920x1080 large", seed))]
+    assert rows == scenes.ladder_rows("large", seed)
+    assert eyes.quarters(draw("corners 960x640 c", seed)) == scenes.corner_truth("c", seed)
+    codes = [row.text for row in eyes.rows(draw("grid 1920x1080 g", seed))]
+    assert codes == scenes.grid_codes("g", seed)
 
 
 def test_weak_eyes_misread_small_rows_only() -> None:
-    picture = drawings.ladder(448, 448, "small", 1)
-    rows = [drawings.digits(f"small/{h}", 6, 1) for h in drawings.HEIGHTS]
-    read = [row.text for row in Eyes(weakest=16).rows(picture)]
+    rows = scenes.ladder_rows("small")
+    read = [row.text for row in Eyes(weakest=16).rows(draw("ladder 448x448 small"))]
     assert read[0] == rows[0]
     assert read[-1] != rows[-1]
 
 
 def test_limit_lowers_counts_and_pixels() -> None:
-    big = drawings.code(560, 2240, "8652")
+    big = draw("code 560x2240 size1")
     assert counted({"family": "qwen2.5-vl"}, big) == 1602
     assert counted({"family": "qwen2.5-vl", "most": 1_003_520}, big) == 1209
     assert counted({"family": "qwen2.5-vl", "side": 500}, big) == 74
@@ -118,17 +87,14 @@ def test_limit_lowers_counts_and_pixels() -> None:
 
 @pytest.mark.parametrize("fault", [{"mirror": True}, {"turn": 1}, {"channels": True}])
 def test_moved_pixels_change_the_corners(fault: dict[str, Any]) -> None:
-    picture = drawings.corners("c", 1)
+    picture = draw("corners 960x640 c")
     right = ask({}, CORNERS, picture).text
-    assert right.split("; ")[0].split() == [
-        drawings.colours_of("c", 1)[0],
-        drawings.four_of("c", 1)[0],
-    ]
+    assert tuple(right.split("; ")[0].split()) == scenes.corner_truth()[0]
     assert ask(fault, CORNERS, picture).text != right
 
 
 def test_small_pictures_lose_small_rows() -> None:
-    picture = drawings.ladder(1920, 1080, "large", 1)
+    picture = draw("ladder 1920x1080 large")
     assert ask({}, ROWS, picture).text != ask({"side": 500}, ROWS, picture).text
 
 
@@ -145,23 +111,24 @@ def test_marks_are_pointed_at_in_the_deployments_numbers(
     fault: dict[str, Any], x: float, y: float
 ) -> None:
     reply = json.loads(
-        ask(fault, "Click on the square with number 1.", drawings.marks(1600, 900)).text
+        ask(fault, "Click on the square with number 1.", draw("marks 1600x900")).text
     )
     assert reply["point_2d"] == pytest.approx([x, y], rel=0.02)
 
 
 def test_pictures_are_lost_where_the_key_says() -> None:
-    one, two = drawings.code(448, 448, "1234"), drawings.code(448, 448, "5678")
+    one, two = draw("code 448x448 o"), draw("code 448x448 p")
     both = "Write the digits of each picture in order, separated by blanks."
-    assert ask({}, both, one, two).text == "1234 5678"
-    assert ask({"last_only": True}, both, one, two).text == "5678"
-    assert ask({"reverse": True}, both, one, two).text == "5678 1234"
+    first, second = scenes.digits("o", 4), scenes.digits("p", 4)
+    assert ask({}, both, one, two).text == f"{first} {second}"
+    assert ask({"last_only": True}, both, one, two).text == second
+    assert ask({"reverse": True}, both, one, two).text == f"{second} {first}"
     assert ask({"no_pictures": True}, READ, one).text == "I see no picture."
     server = Deployment({"cached_picture": True})
-    assert [server(request(READ, picture)).text for picture in (one, two)] == ["1234", "1234"]
+    assert [server(request(READ, picture)).text for picture in (one, two)] == [first, first]
     dropped = {"no_pictures_with_system": True}
     assert ask(dropped, READ, one, system="Be brief.").text == "I see no picture."
-    assert ask(dropped, READ, one).text == "1234"
+    assert ask(dropped, READ, one).text == first
 
 
 def test_limits_of_replies() -> None:
@@ -184,7 +151,7 @@ def test_a_short_context_forgets_the_beginning_or_refuses() -> None:
 
 
 def test_broken_pictures_are_refused() -> None:
-    broken = request("hello", drawings.code(448, 448, "1234"))
+    broken = request("hello", draw("code 448x448 o"))
     broken.messages[0]["content"][0]["image_url"]["url"] = "data:image/png;base64,iVBORw0KGgo="
     assert Deployment({})(broken).status == 400
     assert Deployment({"swallow_broken": True})(broken).status == 200
