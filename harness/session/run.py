@@ -28,7 +28,7 @@ from harness.session.deployment import Deployment
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.session import Session
 from harness.session.summary import results_of, summarise
-from harness.settings import Settings, of_session
+from harness.settings import VERIFIED, Settings, of_session
 from harness.tables import counted
 
 if TYPE_CHECKING:
@@ -116,12 +116,16 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         closing.callback(observer.ended)
         observer.begun(plan, len(directory.settled), before)
 
-        verified = from_leaf("harness.verify.kept:Known").of(model.info)
+        verified = None
+        if settings.verify != "off" and (settings.verify or VERIFIED.is_dir()):
+            verified = await from_leaf("harness.verify.kept:known")(plan, directory, say)
 
         async def preflight() -> None:
             picture = built_in_picture() if plan.pictures.name != "none" else None
-            reply = await engine.preflight(verified.picture(picture, pictures))
-            verified.note(directory, None if picture is None else reply, say)
+            shown = verified.picture(picture, pictures) if verified else picture
+            reply = await engine.preflight(shown)
+            if verified:
+                verified.note(directory, reply if picture else None, say)
             deployment.take_first(reply)
 
         async def offer() -> None:
@@ -167,7 +171,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
                         await engine.open(directory.path, say)
                         if plan.preflights:
                             await preflight()
-                        else:
+                        elif verified:
                             verified.note(directory, None, say)
                         await engine.preflight_roles(plan.preflighted_roles)
                         await engine.introduce()

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from adapters.checks import plain_json
-from adapters.contract import AdapterInfo
+from adapters.contract import Fatal
 from adapters.conversation import Picture, Reply
 from harness.pictures import PictureStore
+from harness.planning.plan import Plan
 from harness.runs import RunDirectory
 from harness.runs.answerers import another_deployment
+from harness.settings import VERIFIED
 from harness.verify.calls import CALLS, stored
-from harness.verify.record import FOLDER, FORMAT, VERSION, endpoint_of
-from harness.verify.words import BROKEN
+from harness.verify.checks import rows
+from harness.verify.facts import facts_of
+from harness.verify.probing import Verification
+from harness.verify.record import FORMAT, VERSION, endpoint_of, record_of, write
+from harness.verify.report import lines
+from harness.verify.words import BROKEN, overall
 
 NEEDED = (
     *("sizes", "points", "picture seen", "thinking", "max_tokens", "long reply"),
@@ -27,20 +33,62 @@ _WORDS_APART = 16
 """Tokens by which the question of a verification and that of a first call may differ."""
 
 
+async def known(plan: Plan, directory: RunDirectory, say: Callable[[str], None]) -> Known:
+    """Return what is known of the deployment of a run; with `--verify`, after asking it.
+
+    Raises `Fatal` for a deployment that is broken or could not be verified.
+    """
+    info, settings = plan.model.info, plan.settings
+    if settings.verify:
+        done = verification(plan)
+        done.spent = directory.spent
+        server = await facts_of(plan.model.adapter)
+        await done.ask(say)
+        directory.note_spent(done.spent)
+        checks = done.judge.checks()
+        verdict, _ = overall(checks, strict=False)
+        record = record_of(done, checks, verdict, server)
+        path = write(record)
+        if done.interrupted:
+            raise KeyboardInterrupt
+        for line in lines(checks, done.probe.declared, record, every=False):
+            say(line)
+        if done.failed or verdict == BROKEN:
+            why = done.failed or "this deployment is broken"
+            raise Fatal(
+                f"--verify {settings.verify}: {why} ({path}); --verify off goes on all the same"
+            )
+    if info.runs_here or info.stand_in:
+        return Known(None)
+    named = {"name": info.model, "endpoint": endpoint_of(info)}
+    found = [one for one in _records(VERIFIED) if named.items() <= one["model"].items()]
+    return Known(max(found, key=lambda one: str(one["at"]), default=None))
+
+
+def verification(plan: Plan) -> Verification:
+    """Return the verification that a run asks for, which leaves its model open."""
+    settings, quick = plan.settings, plan.settings.verify == "quick"
+    if settings.protocol != "grounding":
+        settings = replace(settings, protocol_option=())
+    model = replace(plan.model, is_borrowed=True)
+    return Verification.of(settings, model, rows(quick), quick=quick)
+
+
+def at_most(plan: Plan) -> tuple[int, float | None]:
+    """Return how many calls `--verify` makes at most, and what they cost at most, in US dollars;
+    None without a price."""
+    found = verification(plan)
+    try:
+        return found.most
+    finally:
+        found.store.close()
+
+
 @dataclass(frozen=True)
 class Known:
     """What is known of a deployment; `record` is None where it was never verified."""
 
     record: Mapping[str, Any] | None
-
-    @classmethod
-    def of(cls, info: AdapterInfo, folder: Path = Path(FOLDER)) -> Known:
-        """Return the newest record of a hosted or served model at its endpoint."""
-        if info.runs_here or info.stand_in or not folder.is_dir():
-            return cls(None)
-        named = {"name": info.model, "endpoint": endpoint_of(info)}
-        found = [one for one in _records(folder) if named.items() <= one["model"].items()]
-        return cls(max(found, key=lambda one: str(one["at"]), default=None))
 
     def picture(self, usual: Picture | None, pictures: PictureStore) -> Picture | None:
         """Return the picture of a first call: the first one of the verification, if there was one.

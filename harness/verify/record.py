@@ -18,13 +18,13 @@ from adapters.conversation import canonical_json
 from adapters.secrets import LEAST, is_secret, masked
 from harness import __version__
 from harness.runs.files import replace_file
+from harness.settings import VERIFIED
 from harness.verify.calls import CALLS, packed
 from harness.verify.probing import Verification
 from harness.verify.report import remedies
 from harness.verify.words import Check
 
 FORMAT, VERSION = "vlm-eval/verify", 1
-FOLDER = "verify"
 _KEY = re.compile(r"\b(?:sk|hf|gsk|xai|AIza|Bearer)[-_ ]?[A-Za-z0-9_-]{16,}")
 
 Counts = Sequence[int | None]
@@ -140,7 +140,7 @@ def write(record: Mapping[str, Any], path: Path | None = None) -> Path:
     """Write a record, to a file of its own in `verify` unless one is named. Returns the file."""
     if path is None:
         name = re.sub(r"[^\w.-]+", "-", str(record["model"]["name"])).strip("-.")[-60:] or "model"
-        path = Path(FOLDER) / f"{name}-{re.sub(r'[^0-9TZ]', '', str(record['at']))}.json"
+        path = VERIFIED / f"{name}-{re.sub(r'[^0-9TZ]', '', str(record['at']))}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, [written(record).encode("utf-8", "surrogatepass")])
     return path

@@ -15,7 +15,9 @@ from reports.published.matching import Matcher
 from reports.published.source import published_rows
 from tests.harness.commands.tool import Called, call, isolate
 from tests.servers import Answer, Ask, WireServer, error
+from tests.servers.deployments import Deployment
 
+BLIND = {"no_pictures": True}
 PUBLISHED = [258, 794, 6146, 1602, 2693]
 SHRUNK = [258, 794, 1249, 1209, 1224]
 
@@ -60,11 +62,43 @@ def kept(server: WireServer, name: str = "a", **changes: Any) -> None:
     Path("verify", f"{name}.json").write_text(json.dumps(record), "utf-8")
 
 
-def run(server: WireServer, out: str, *more: str) -> Called:
-    line = ("-m", "openai:m", "--base-url", server.base_url("openai"), "--out", out)
+def run(server: WireServer, out: str, *more: str, model: str = "m") -> Called:
+    line = ("-m", f"openai:{model}", "--base-url", server.base_url("openai"), "--out", out)
     asked = ("--benchmark", "sample-grounding", "--limit", "2", "--workers", "1")
     read = ("--protocol-option", "coordinates=per-mille", "--progress", "off")
     return call("run", *line, *asked, *read, *more)
+
+
+@pytest.mark.parametrize(("fake", "code", "verdict"), [({}, 0, "ok"), (BLIND, 2, "broken")])
+def test_a_run_verifies_its_deployment_first_and_stops_if_it_is_broken(
+    fake: dict[str, Any], code: int, verdict: str
+) -> None:
+    model = "Qwen/Qwen3-VL-8B-Instruct"
+    with WireServer(Deployment(fake, "[{x}, {y}]")) as server:
+        done = run(server, "a", "--verify", "quick", model=model)
+        assert done.code == code, done.err
+        (path,) = Path("verify").glob("*.json")
+        record = json.loads(path.read_text("utf-8"))
+        assert record["verdict"] == verdict
+        asked = server.count - len(record["calls"])
+        if not code:
+            assert asked == 3  # the first call and two units
+            assert told("a")["digest"] == record["digest"]
+            assert told("a")["confirmed"] is True
+            return
+        assert asked == 0
+        assert f"this deployment is broken ({path}); --verify off goes on" in done.err
+        assert run(server, "a", "--verify", "off", model=model).code == 0
+        assert told("a") is None
+
+
+def test_a_verification_that_cannot_be_made_ends_the_run_and_its_calls_are_counted_before() -> None:
+    with Counting(most=3) as server:
+        done = run(server, "a", "--verify", "quick")
+        assert done.code == 2
+        assert "--verify quick: " in done.err
+        dry = run(server, "b", "--verify", "full", "--dry-run")
+    assert "verify:    55 calls" in dry.out
 
 
 def told(out: str) -> Any:
