@@ -91,8 +91,6 @@ def verify(
     from harness.verify.words import overall
 
     settings = read_options(model=model)
-    few = {name: value for name, value in _FEW.items() if name not in settings.given}
-    settings = read_options(model=model, **few)
     if is_policy(model):
         raise UserError(f"'{model}' is a baseline, and no deployment: name a model")
     wants = tuple(name for name in only or rows(quick) if name not in skip)
@@ -103,6 +101,9 @@ def verify(
         targets = targets_of(settings.benchmark, open_data(settings).part)
     template = tokens_by_template(checkpoint, SHORT) if checkpoint else None
     loaded = open_model(settings).loaded()
+    if not loaded.info.runs_here:
+        few = {name: value for name, value in _FEW.items() if name not in settings.given}
+        settings = read_options(model=model, **few)
     done = Verification.of(settings, loaded, wants, quick=quick, template=template)
 
     async def whole() -> dict[str, Any]:

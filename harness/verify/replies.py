@@ -181,8 +181,9 @@ def judge_repeats(
     if likeliest is False:
         return Found(BROKEN, "a token was not the likeliest")
     if len(set(alone)) == 1:
-        same = set(at_once) <= set(alone)
-        return Found(OK, "same replies" if same else "depends on the batch")
+        if set(at_once) <= set(alone):
+            return Found(OK, "same replies")
+        return Found(OK, "depends on the batch", {"batch": "differs"})
     different = len(alone) >= 4 and len(set(alone)) == len(alone)
     common = [_alike(a, b) for i, a in enumerate(alone) for b in alone[i + 1 :]]
     if different and likeliest is None and median(common) <= 2:

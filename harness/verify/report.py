@@ -96,6 +96,12 @@ def words_of(check: Check, declared: Declared) -> str:
             return f"numbers are pixels of {sent}{more}"
         case "points", [hits, marks]:
             return f"{hits} of {marks} marks hit"
+        case "corners", "same":
+            return "the colours and digits of its quarters are not named"
+        case "corners", [move, order]:
+            moved = [] if move == "same" else [f"its quarters {move}"]
+            mixed = [] if order == "RGB" else [f"its colours {order}"]
+            return f"a picture arrives with {' and '.join(moved + mixed)}"
         case "coverage", list(lost):
             return f"codes {lost} of a grid are never seen"
         case "coverage", read:
