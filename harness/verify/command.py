@@ -79,6 +79,7 @@ def verify(
 
     from harness.planning.data import open_data
     from harness.planning.model import open_model
+    from harness.planning.spending import check_priced
     from harness.policies import is_policy
     from harness.verify.calls import SHORT
     from harness.verify.checks import rows
@@ -104,6 +105,8 @@ def verify(
     if not loaded.info.runs_here:
         few = {name: value for name, value in _FEW.items() if name not in settings.given}
         settings = read_options(model=model, **few)
+    if settings.max_cost is not None:
+        check_priced(loaded)
     done = Verification.of(settings, loaded, wants, quick=quick, template=template)
 
     async def whole() -> dict[str, Any]:

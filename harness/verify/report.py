@@ -99,9 +99,9 @@ def words_of(check: Check, declared: Declared) -> str:
         case "corners", "same":
             return "the colours and digits of its quarters are not named"
         case "corners", [move, order]:
-            moved = [] if move == "same" else [f"its quarters {move}"]
-            mixed = [] if order == "RGB" else [f"its colours {order}"]
-            return f"a picture arrives with {' and '.join(moved + mixed)}"
+            moved = "" if move == "same" else f", its quarters moved ({move})"
+            mixed = "" if order == "RGB" else f", its colours changed ({order})"
+            return f"a picture arrives changed{moved}{mixed}"
         case "coverage", list(lost):
             return f"codes {lost} of a grid are never seen"
         case "coverage", read:

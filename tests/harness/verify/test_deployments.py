@@ -161,7 +161,12 @@ def test_a_fault_is_named(
     fake: dict[str, Any], family: str, broken: set[str], suspicious: set[str]
 ) -> None:
     # The other checks are asked only where they find it.
-    quick = broken | suspicious <= set(QUICK) and not {"most", "side", "offset", "temperature"} & set(fake)
+    quick = broken | suspicious <= set(QUICK) and not {
+        "most",
+        "side",
+        "offset",
+        "temperature",
+    } & set(fake)
     done = verified(fake, family, quick)
     assert not done.failed
     found = words(done.judge.checks())
@@ -245,6 +250,7 @@ def test_the_command_prints_findings_in_80_columns_and_writes_a_record(
         (["lexical"], "baseline"),
         (["m", "--base-url", "http://127.0.0.1:9/v1", "--only", "size"], "did you mean 'sizes'"),
         (["m", "--base-url", "http://127.0.0.1:9/v1", "--only", "sizes", "--skip", "sizes"], "no"),
+        (["m", "--base-url", "http://127.0.0.1:9/v1", "--max-cost", "1"], "needs a price for"),
     ],
 )
 def test_bad_input_is_one_line(words: list[str], said: str) -> None:
