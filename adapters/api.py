@@ -45,6 +45,8 @@ _NAMES_OF = {
 """The providers' names for what a user may ask for (`Generation`)."""
 EMPTY_REPLY = "(no reply)"
 """Stands for a reply without text when it is sent back: no provider takes an empty turn."""
+UNCOUNTED = "counts impossible numbers of tokens: not recorded"
+"""Notice of a server whose counts are none."""
 
 
 class ApiAdapter(ApiClient[AdapterInfo]):
@@ -168,7 +170,7 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         if usage is not None and text and not usage.output:
             usage = None
         if told and usage is None:
-            self._notify(f"{self._info.name} counts impossible numbers of tokens: not recorded")
+            self._notify(f"{self._info.name} {UNCOUNTED}")
         return usage
 
     @abstractmethod

@@ -39,16 +39,19 @@ def _fixed(tokens: int) -> ImageRule:
     return ImageRule(lambda w, h: (w, h), lambda w, h: tokens, max_bytes=7_000_000, source=_GUIDES)
 
 
-def _tiles() -> ImageRule:
-    """Gemini 2.5 and before. Google's two pages disagree; the larger number is used.
+def tiles(width: int, height: int) -> int:
+    """Return the tokens of a picture's tiles in Gemini 2.5 and before, 258 each."""
+    if max(width, height) <= 384:
+        return 258
+    tile = max(1, floor(min(width, height) / 1.5))
+    return 258 * ceil(width / tile) * ceil(height / tile)
 
-    One page counts 258 tokens a tile, the other about 2,048 a picture.
-    """
+
+def _tiles() -> ImageRule:
+    """Gemini 2.5 and before. Google's two pages disagree: one counts tiles, the other about 2,048
+    tokens a picture. A cost limit needs the larger number; `tiles` alone is what usage shows."""
 
     def tokens(width: int, height: int) -> int:
-        if max(width, height) <= 384:
-            return 258
-        tile = max(1, floor(min(width, height) / 1.5))
-        return max(2048, 258 * ceil(width / tile) * ceil(height / tile))
+        return 258 if max(width, height) <= 384 else max(2048, tiles(width, height))
 
     return ImageRule(lambda w, h: (w, h), tokens, max_bytes=7_000_000, source=_GUIDES)

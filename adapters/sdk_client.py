@@ -12,11 +12,12 @@ from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
 from adapters.api_client import ApiClient, Info, Json
+from adapters.checks import plain_json
 from adapters.faults import Failure
 from adapters.listing import LIMIT_S, said_of
 
@@ -59,6 +60,20 @@ class SdkClient(ApiClient[Info]):
         if isinstance(answer, Failure):
             return {}
         return said_of(self._info.model, answer.content, answer.headers)
+
+    async def told(self, path: str, limit_s: float) -> Any:
+        """Return the JSON that the server gives at a path of its host; None if it gives none.
+
+        limit_s: seconds for the whole call.
+        """
+        import httpx2
+
+        call = self.client.get(urljoin(self._endpoint.url, path), cast_to=httpx2.Response)
+        answer = await self.attempt(call, limit_s)
+        try:
+            return None if isinstance(answer, Failure) else plain_json(answer.content)
+        except ValueError:
+            return None
 
     def _failure(self, error: Exception) -> Failure | None:
         sdk = import_module(self.sdk)

@@ -6,11 +6,12 @@ cannot be read is left out. Resuming or scoring such a run is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import combinations
 from pathlib import Path
 
 from harness.runs import Run, RunError, manifest_before, open_run
-from harness.runs.answerers import changes
+from harness.runs.answerers import another_deployment, changes
 from harness.tables import TEST_DATA_NOTE
 from parsers import MIND2WEB, Declaration
 
@@ -32,6 +33,15 @@ def changed_lines(runs: dict[str, Run]) -> tuple[str, ...]:
         for label, run in runs.items()
         for line in changes(run.manifest.answerers)
     )
+
+
+def deployment_lines(runs: dict[str, Run]) -> Iterator[str]:
+    """Say which runs of one model asked two deployments of it, a line for each pair."""
+    for (label, run), (other, second) in combinations(runs.items(), 2):
+        ours, theirs = run.manifest, second.manifest
+        why = another_deployment(ours.deployment or {}, theirs.deployment or {})
+        if why and ours.model_name == theirs.model_name:
+            yield f"DEPLOYMENTS: {label}, {other}: the same model, two deployments: {why}"
 
 
 def unfinished_lines(runs: dict[str, Run]) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
     "Evaluate": {
         "run": ("harness.commands.run:run", "Evaluate a model (the default command)."),
         "score": ("harness.commands.score:score", "Score a run again, or others' predictions."),
+        "verify": ("harness.verify.command:verify", "Check what a deployment does to pictures."),
         "reproduce": (None, "Measure a published row again."),
         "batches": (
             "harness.batches.leaf:batches",

@@ -109,7 +109,13 @@ class SettingsCommand(click.Command):
 
     With many settings, `--help` lists the common ones alone, each in a sentence, and `--help-all`
     all of them.
+
+    takes: settings among options of others that it reads without the options of their heading.
     """
+
+    def __init__(self, *args: Any, takes: Collection[str] = (), **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.takes = frozenset(takes)
 
     @property
     def _has_many(self) -> bool:
@@ -254,8 +260,10 @@ def _refuse_of_run(command: click.Command, given: Iterable[str]) -> None:
     """Raise ValueError for a setting among options of others that this command does not read: it
     lacks options of the same heading."""
     known = {option.name for option in command.params}
+    known |= set(getattr(command, "takes", ()))
     for name in given:
-        if SETTINGS[name].among and not known.issuperset(names_of(SETTINGS[name].group)):
+        setting = SETTINGS[name]
+        if setting.among and name not in known and not known.issuperset(names_of(setting.group)):
             raise ValueError(f"{written(name)} has no effect on {command.name}; leave it out")
 
 

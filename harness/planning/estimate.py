@@ -212,6 +212,9 @@ def lines(result: CostEstimate, plan: Plan) -> list[str]:
         cost = _money(high.cost, plan, "at most ")
         who = plan.roles[role].info.name if role in plan.roles else info.name
         text.append(f"of these:  {role} ({who}): {number} calls, {high.input:,} in, {cost}")
+    before, price = plan.verification
+    if before:
+        text.append(f"verify:    {before} calls and {_money(price, plan)} at most, before these")
     text.append(
         f"           (replies of 0, {EXPECTED_REPLY} and the maximum number of tokens; "
         "prompt caching ignored)"

@@ -75,9 +75,19 @@ class Plan:
 
     @property
     def most_calls(self) -> int:
-        """The largest number of calls that the run can take."""
+        """The largest number of calls that the run can take, with those of `--verify`."""
         _, most = calls_about(self.source, self.usual_count, self.shows)
-        return (self.dialogues - len(self.taken)) * most
+        calls = (self.dialogues - len(self.taken)) * most
+        return calls + self.verification[0] if calls else 0
+
+    @property
+    def verification(self) -> tuple[int, float | None]:
+        """The most calls that `--verify` makes, and their cost in US dollars; None without a price.
+        (0, 0.0) without it."""
+        if self.settings.verify in (None, "off"):
+            return 0, 0.0
+        found: tuple[int, float | None] = from_leaf("harness.verify.kept:at_most")(self)
+        return found
 
     @property
     def spends(self) -> bool:

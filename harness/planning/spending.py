@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from harness.errors import UserError, WithoutEffect, from_leaf
+from harness.planning.model import Model
 from harness.planning.plan import Plan
 from harness.planning.pricing import tier_lines
 from harness.settings import Settings
+
+if TYPE_CHECKING:
+    from harness.planning.roles import OpenRole
 
 CONFIRM_FROM = 100
 """More calls than this to a model that costs money have to be confirmed."""
@@ -89,13 +94,17 @@ def check_cost_limit(plan: Plan) -> None:
     if plan.model.policy is not None:
         raise WithoutEffect("max_cost", "--max-cost has no effect on a policy; leave it out")
     for name, model in (("", plan.model), *plan.roles.items()):
-        if not model.can_be_limited:
-            role = f" (role {name})" if name else ""
-            free = "; if its server is free, with the prices 0" if model.info.assumed_free else ""
-            raise UserError(
-                f"--max-cost needs a price for {model.info.name}{role}; give one with --prices "
-                f"FILE{free}"
-            )
+        check_priced(model, f" (role {name})" if name else "")
+
+
+def check_priced(model: Model | OpenRole, role: str = "") -> None:
+    """Raise `UserError` for a model whose cost cannot be limited; `role` is part of the words."""
+    if not model.can_be_limited:
+        free = "; if its server is free, with the prices 0" if model.info.assumed_free else ""
+        raise UserError(
+            f"--max-cost needs a price for {model.info.name}{role}; give one with --prices "
+            f"FILE{free}"
+        )
 
 
 def is_agreed(settings: Settings) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from harness.printing import printable
 
@@ -12,6 +13,11 @@ Facts = Mapping[str, str]
 REPLY = "reply"
 """The name of the first of these facts."""
 _LONGEST = 80
+_COUNTED = {
+    "pictures": ("448x448", "1000x620", "2688x1792", "560x2240", "1920x1080"),
+    "texts": ("the first text", "the second text", "the third text"),
+}
+"""What a verification counts, in order."""
 WORDS = {REPLY: "its name in replies"}
 _MAY_LACK = {REPLY, "created"}
 """Facts that are not known in every session: a list may give the time of the answer instead."""
@@ -44,6 +50,30 @@ def changes(answerers: Mapping[str, Sequence[Facts]]) -> list[str]:
             who = f" for the role {role}" if role else ""
             lines.append(f"another model answers than before{who}: {'; '.join(told)}")
     return lines
+
+
+def another_deployment(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Say where two verified deployments of a model differ; "" if they do not.
+
+    What is not known of one is not a difference.
+    """
+    said = []
+    for name, places in _COUNTED.items():
+        for place, *both in zip(places, _counts(before, name), _counts(now, name), strict=False):
+            if None not in both and both[0] != both[1]:
+                said.append(f"{place} counts {both[0]:,} and {both[1]:,} tokens")
+                break
+    units = [one.get("numbers") for one in (before, now)]
+    if all(units) and units[0] != units[1]:
+        said.append(f"numbers are {units[0]} and {units[1]}")
+    return "; ".join(said)
+
+
+def _counts(deployment: Mapping[str, Any], name: str) -> list[int | None]:
+    counts = deployment.get("counts")
+    found = counts.get(name) if isinstance(counts, Mapping) else None
+    listed = found if isinstance(found, list) else []
+    return [one if isinstance(one, int) else None for one in listed]
 
 
 def _shown(facts: Facts, name: str) -> str:

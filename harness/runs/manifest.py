@@ -154,6 +154,12 @@ class Manifest(Setup):
         return any(session.measured.get(NO_ANSWERS) for session in self.sessions)
 
     @property
+    def deployment(self) -> Mapping[str, Any] | None:
+        """What the last session that knew it says of the verified deployment; None if none did."""
+        found = (session.measured.get("deployment") for session in reversed(self.sessions))
+        return next((one for one in found if isinstance(one, Mapping)), None)
+
+    @property
     def chosen(self) -> Mapping[str, Any]:
         """Every setting and option on record by its own name."""
         of = self.options_of

@@ -29,7 +29,7 @@ from harness.session.deployment import Deployment
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.session import Session
 from harness.session.summary import results_of, summarise
-from harness.settings import Settings, of_session
+from harness.settings import VERIFIED, Settings, of_session
 
 if TYPE_CHECKING:
     from harness.engine.cache import ReplyCache
@@ -102,9 +102,17 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         closing.callback(observer.ended)
         observer.begun(plan, len(directory.settled), before)
 
+        verified = None
+        if settings.verify != "off" and (settings.verify or VERIFIED.is_dir()):
+            verified = await from_leaf("harness.verify.kept:known")(plan, directory, say)
+
         async def preflight() -> None:
             picture = built_in_picture() if plan.pictures.name != "none" else None
-            deployment.take_first(await engine.preflight(picture))
+            shown = verified.picture(picture, pictures) if verified else picture
+            reply = await engine.preflight(shown)
+            if verified:
+                verified.note(directory, reply if picture else None, say)
+            deployment.take_first(reply)
 
         batches = None
         if settings.tier == "batch" or has_batches(directory.path):
@@ -139,6 +147,8 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
                         await engine.open(directory.path, say)
                         if plan.preflights:
                             await preflight()
+                        elif verified:
+                            verified.note(directory, None, say)
                         await engine.preflight_roles(plan.preflighted_roles)
                         await engine.introduce()
                     await engine.run(session.jobs(), session.settle)

@@ -227,6 +227,12 @@ class Settings:
         "addresses --cache reuses those of the model that the server names now.",
     )
     preflight: bool = _running(True, "Make one call before the first step, to catch mistakes.")
+    verify: Literal["off", "quick", "full"] | None = _running(
+        None,
+        "Verify the deployment first, and stop if it is broken; off: take no note of an earlier "
+        "verification.",
+        only="hosted",
+    )
     progress: Literal["auto", "bar", "plain", "off"] = _running(
         "auto", "Progress display; auto: a bar on a terminal."
     )

@@ -310,6 +310,8 @@ def _plain(text: str) -> str:
     return "".join(c if c.isalnum() or c in "-._" else "-" for c in text).strip("-.")
 
 
+VERIFIED = Path("verify")
+"""The folder of records of verified deployments."""
 RUNS = Path("runs")
 """Where the directories of runs lie."""
 

@@ -18,7 +18,7 @@ from reports.comparison.results import Comparison, Comparisons, Contrast, RunPro
 from reports.comparison.settings import check_comparable
 from reports.comparison.spent import takes
 from reports.frames.rows import InvalidRule, RunRows, run_rows
-from reports.load import RunLike, changed_lines, corrupt_lines, open_runs
+from reports.load import RunLike, changed_lines, corrupt_lines, deployment_lines, open_runs
 from reports.names import name_of
 from reports.settings import compare as compare_settings
 from reports.statistics.paired import (
@@ -99,7 +99,7 @@ def compare_runs(
         settings=compare_settings(opened),
         given={**overrides, **({"splits": list(splits)} if splits else {})},
         variant=rows[first].variant,
-        changed=changed_lines(opened),
+        changed=(*changed_lines(opened), *deployment_lines(opened)),
         corrupt=corrupt_lines(opened),
         planned=planned,
         cluster=rows[first].rules.cluster,

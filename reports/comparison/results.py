@@ -114,7 +114,8 @@ class Comparisons:
     settings: settings that the runs share, and those that differ.
     given: scoring rules and splits that replace those of the runs.
     variant: of the measure that has several, "" if none has.
-    changed: lines about runs that more than one model answered, as servers say.
+    changed: lines about runs that more than one model answered, as servers say, and about two
+        deployments of one model.
     corrupt: lines of runs that could not be read and are left out.
     planned: difference (a share) to plan tasks for; None plans nothing.
     cluster: the level that intervals and tests take as independent.

@@ -78,11 +78,12 @@ def published_beside(
     rows = [row for row in about if row.level == level]
     records, fields = [_record(row, matchers) for row in rows], _fields(rows)
     alike = [bool(record["alike"]) for record in records]
+    shown = list(compress(rows, alike))
     first = described(
         compress(records, alike),
         (*fields, ALIKE),
         title="Published results measured in the same way",
-        notes=_sources(list(compress(rows, alike))) if any(alike) else (NOTHING,),
+        notes=(*_sources(shown), *_unverified(matchers, shown)) if shown else (NOTHING,),
     )
     second = described(
         compress(records, map(not_, alike)),
@@ -147,6 +148,12 @@ def _notes(
         shown_keys = {name: keys[name] for name in (*names, *unusual) if name in keys}
         yield f"{label} has {_text(shown_keys)}."
     yield from _sources(shown)
+
+
+def _unverified(matchers: Mapping[str, Matcher], rows: Sequence[Published]) -> Iterator[str]:
+    for label, run in matchers.items():
+        if run.unverified and not all(map(run.apart, rows)):
+            yield f"{label}: deployment not verified (vlm-eval verify)."
 
 
 def _sources(rows: Sequence[Published]) -> Iterator[str]:

@@ -55,6 +55,18 @@ class Matcher:
         manifest = self._run.manifest
         return row.scope.covers(manifest.declaration, str(manifest.config.get("benchmark")))
 
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """What a verification found broken of the run's deployment, which no row compares with."""
+        found = (self._run.manifest.deployment or {}).get("broken")
+        return tuple(map(str, found)) if isinstance(found, list) else ()
+
+    @property
+    def unverified(self) -> bool:
+        """True if a model answered whose deployment was not verified."""
+        manifest = self._run.manifest
+        return bool(manifest.model) and not manifest.of_policy and manifest.deployment is None
+
     def apart(self, row: Published) -> tuple[str, ...]:
         """Return the keys where the run differs from a row, or why the row compares with no run.
 
@@ -67,6 +79,7 @@ class Matcher:
             *what_differs(self.keys(row.level, row.split), row.keys, row.scope.needed),
             *(() if self._holds(row.level, row.split) else (row.level or SPLIT,)),
             *(() if self.covers(row) else ("measures",)),
+            *(f"the deployment ({name} is broken)" for name in self.broken),
         )
 
     def apart_in_words(self, row: Published, on: str) -> dict[str, str]:

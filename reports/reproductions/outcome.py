@@ -169,6 +169,7 @@ class Reproduced:
     apart: keys that differ from the published row, with both values in words.
     changed: settings that differ from the declared ones, with their values.
     model: the model, if it is not the declared one.
+    unverified: True if nobody verified the deployment that answered.
     """
 
     reproduction: Reproduction
@@ -176,6 +177,7 @@ class Reproduced:
     apart: Mapping[str, str]
     changed: tuple[str, ...] = ()
     model: str = ""
+    unverified: bool = False
 
     @property
     def verdict(self) -> str:
@@ -215,7 +217,8 @@ def outcome_of(
     row, split = reproduction.row, reproduction.measured_on
     stated = row.keys.get(AVERAGE, "")
     average = cast(Average, stated) if stated in get_args(Average) else "macro"
-    apart = Matcher(opened, average).apart_in_words(row, split)
+    matcher = Matcher(opened, average)
+    apart = matcher.apart_in_words(row, split)
     (rows,) = run_rows(opened)
     found = rows.results(at for at, (_, unit) in enumerate(rows.trials) if unit.split == split)
     ours: dict[str, Estimate] = {}
@@ -226,7 +229,7 @@ def outcome_of(
         name = name_of(measure, declared)
         if name in row.values and one is not None and one.number is not None:
             ours[name] = one
-    return Reproduced(reproduction, ours, apart, tuple(changed), model)
+    return Reproduced(reproduction, ours, apart, tuple(changed), model, matcher.unverified)
 
 
 def outcome_grid(outcome: Reproduced) -> Grid:
@@ -248,5 +251,6 @@ def outcome_grid(outcome: Reproduced) -> Grid:
             *(f"changed here: {line}" for line in outcome.changed),
             *(f"{name}: {values}" for name, values in outcome.apart.items() if values),
             outcome.verdict,
+            *(("deployment not verified (vlm-eval verify)",) if outcome.unverified else ()),
         ),
     )
