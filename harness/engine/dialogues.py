@@ -105,7 +105,6 @@ class OpenDialogue:
         that no other can get its id.
     asked: whether a call of it was made in this session.
     prompt_tokens: estimated tokens of the longest prompt so far; None before the first.
-    prompt: that prompt.
     """
 
     job: Job
@@ -120,7 +119,6 @@ class OpenDialogue:
     digests: dict[int, tuple[Conversation, str]] = field(default_factory=dict)
     asked: bool = False
     prompt_tokens: int | None = None
-    prompt: Conversation | None = None
     _protocol: Dialogue | None = None
     _environment: Environment | None = None
 
@@ -214,7 +212,6 @@ class OpenDialogue:
             tiers=tiers_of(paid),
             invalid=invalid,
             last=self._last(records),
-            prompt=self.prompt,
         )
 
     def _last(self, records: Sequence[CallRecord]) -> Reply | None:
