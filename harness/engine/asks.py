@@ -140,5 +140,4 @@ def _ask(pending: Pending) -> Ask:
 
 
 def _generation(lane: AskLane, dialogue: OpenDialogue, ask: Ask) -> Generation:
-    generation = lane.generation if lane.role else dialogue.generation
-    return ask.generation(generation, dialogue.job.repeat)
+    return ask.generation(lane.generation, dialogue.job.repeat)
