@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
 import errno
 import io
 import os
 import sys
-import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +19,6 @@ from harness.printing import say
 COMMANDS: Registry[click.Command] = Registry("command", "vlm_eval.commands", has=("make_context",))
 DEBUG = "--debug"
 ALLOW = "--allow"
-_PLAIN = str.maketrans(
-    "\u2010\u2011\u2012\u2013\u2014\u2212\u2018\u2019\u201c\u201d\u2022\u00d7", "------''\"\"*x"
-)
-"""Signs that print as others where an encoding lacks them."""
 _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
     "Evaluate": {
         "run": ("harness.commands.run:run", "Evaluate a model (the default command)."),
@@ -234,23 +228,10 @@ def _open_standard_streams() -> None:
 
 
 def _replace_unprintable() -> None:
-    """Print what the encoding of a stream lacks in its nearest characters, "?" where it has none.
-
-    Texts of pages hold all of Unicode, and standard output may be latin-1 or cp1252.
-    """
-    codecs.register_error("nearest", _nearest)
+    """Print "?" for what the encoding of a stream lacks, which may be latin-1 or cp1252."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="nearest")
-
-
-def _nearest(error: UnicodeError) -> tuple[str | bytes, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    text = error.object[error.start : error.end].translate(_PLAIN)
-    plain = unicodedata.normalize("NFKD", text)
-    marks = "".join(char for char in plain if not unicodedata.combining(char))
-    return marks.encode("ascii", "replace").decode(), error.end
+            stream.reconfigure(errors="replace")
 
 
 def complaint(error: Exception) -> str:

@@ -15,7 +15,7 @@ import click
 def merge(runs: tuple[Path, ...], out: Path) -> int:
     """Join runs that differ only in their shard into a new run.
 
-    A step that several of them hold must have come out the same in each.
+    No step may be in several of them.
     """
     from harness.benchmarks.scoring import on_record
     from harness.printing import terminal

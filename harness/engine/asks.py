@@ -36,7 +36,7 @@ class Asking:
         """
         tokens = self._lane(dialogue, ask).count(ask.conversation)
         if tokens is not None and not ask.role and tokens >= (dialogue.prompt_tokens or 0):
-            dialogue.prompt_tokens, dialogue.prompt = tokens, ask.conversation
+            dialogue.prompt_tokens = tokens
         dialogue.digests[id(ask.conversation)] = ask.conversation, digest
         return tokens
 
@@ -140,5 +140,4 @@ def _ask(pending: Pending) -> Ask:
 
 
 def _generation(lane: AskLane, dialogue: OpenDialogue, ask: Ask) -> Generation:
-    generation = lane.generation if lane.role else dialogue.generation
-    return ask.generation(generation, dialogue.job.repeat)
+    return ask.generation(lane.generation, dialogue.job.repeat)

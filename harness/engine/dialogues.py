@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
-from adapters.contract import Generation
 from adapters.conversation import Conversation, Reply
 from harness.dialogue import (
     Act,
@@ -66,7 +65,6 @@ class Job:
     dialogue: starts the dialogue.
     recorded: calls of the dialogue from earlier sessions, by any key; they are replayed, unless one
         of them was an act: what it acted in is gone, and the dialogue begins its next trial.
-    generation: used instead of the engine's, for a repeat with its own seed, say.
     environment: opens what the dialogue acts in, as soon as there is room for it; called at the
         first action of each trial. Raises as `Environment.act`.
     kind: what the unit is, for messages.
@@ -78,7 +76,6 @@ class Job:
     dialogue: Callable[[], Dialogue]
     repeat: int = 0
     recorded: Mapping[str, CallRecord] = field(default_factory=dict)
-    generation: Generation | None = None
     environment: Callable[[], Awaitable[Environment]] | None = None
     kind: str = "unit"
     trial: int = 0
@@ -105,12 +102,10 @@ class OpenDialogue:
         that no other can get its id.
     asked: whether a call of it was made in this session.
     prompt_tokens: estimated tokens of the longest prompt so far; None before the first.
-    prompt: that prompt.
     """
 
     job: Job
     number: int
-    generation: Generation
     trial: int = 0
     recorded: dict[str, CallRecord] = field(default_factory=dict)
     before: tuple[CallRecord, ...] = ()
@@ -120,7 +115,6 @@ class OpenDialogue:
     digests: dict[int, tuple[Conversation, str]] = field(default_factory=dict)
     asked: bool = False
     prompt_tokens: int | None = None
-    prompt: Conversation | None = None
     _protocol: Dialogue | None = None
     _environment: Environment | None = None
 
@@ -220,7 +214,6 @@ class OpenDialogue:
             tiers=tiers_of(paid),
             invalid=invalid,
             last=self._last(records),
-            prompt=self.prompt,
         )
 
     def _last(self, records: Sequence[CallRecord]) -> Reply | None:

@@ -209,7 +209,7 @@ class Engine:
         self._observer.opened(job.unit_id, job.repeat)
         left = self._policy.environment_trials
         while True:
-            dialogue = OpenDialogue(job, self._opened, job.generation or self._main.generation)
+            dialogue = OpenDialogue(job, self._opened)
             self._opened += 1
             self._calls.open(dialogue)
             try:

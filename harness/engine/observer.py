@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from adapters.contract import FaultKind
-from adapters.conversation import Conversation, Finish, Reply, Usage
+from adapters.conversation import Finish, Reply, Usage
 from harness.runs import CallRecord, Spent
 from parsers.records import UNDELIVERED, Prediction, Status
 from parsers.thinking import ends_in_thought, without_thinking
@@ -28,7 +28,6 @@ class Outcome:
     tiers: number of replies that each tier served.
     invalid: why the unit does not count, although it was asked about: its environment failed.
     last: the last reply of the model under test; None if it was not asked.
-    prompt: the longest prompt of the model under test; None if nothing estimates prompts.
     """
 
     unit_id: str
@@ -44,7 +43,6 @@ class Outcome:
     tiers: Mapping[str, int] = field(default_factory=dict)
     invalid: str | None = None
     last: Reply | None = field(default=None, repr=False)
-    prompt: Conversation | None = field(default=None, repr=False)
 
     @property
     def settled(self) -> bool:

@@ -6,16 +6,13 @@ Whoever wonders why an option is refused finds the line by its text.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from adapters import AdapterInfo
 from adapters.contract import Generation
 from harness.errors import UserError, WithoutEffect, from_leaf
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, text_first
 from harness.settings import SETTINGS, Settings, written
-
-if TYPE_CHECKING:
-    from harness.planning.model import Model
 
 OF_ADAPTER = ("base_url", "adapter_option", "with_server")
 """Settings that decide which adapter is made, and how."""
@@ -24,20 +21,22 @@ OF_ADAPTER = ("base_url", "adapter_option", "with_server")
 def check_plan(
     settings: Settings,
     protocol: AskingProtocol,
-    model: Model,
+    info: AdapterInfo,
     pictures: PicturePolicy,
     *,
+    is_policy: bool,
     is_own: bool,
 ) -> None:
-    """Check completed settings before data are opened, and what their model can do.
+    """Check completed settings before data are opened, and what their model (`info`) can do.
 
-    `is_own` says whether the model is the caller's own. Raises `UserError`.
+    `is_policy` says whether a policy answers, `is_own` whether the model is the caller's own.
+    Raises `UserError`.
     """
-    name, info = protocol.name, model.info
+    name = protocol.name
     if is_own:
         why = f"on '{settings.model}', which was made by the caller; leave it out"
         _refuse(settings, OF_ADAPTER, why)
-    if model.policy is not None:
+    if is_policy:
         why = f"on the policy '{settings.model}'; leave it out"
         _refuse(settings, _only("model", "hosted"), why)
     if protocol.calls(1 << 10) == (0, 0):

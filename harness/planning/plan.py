@@ -194,7 +194,14 @@ def plan_run(
     if model is None:
         model = open_policy(done, policy, protocol, source)
     shows = Shows.opened(done, source.options, protocol, model.info, blind=not model.sees)
-    check_plan(done, protocol, model, shows.pictures, is_own=instance is not None)
+    check_plan(
+        done,
+        protocol,
+        model.info,
+        shows.pictures,
+        is_policy=model.policy is not None,
+        is_own=instance is not None,
+    )
     if asks and not model.on_this_machine:
         model = model.loaded()
     selected = open_data(done, source)

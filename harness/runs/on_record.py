@@ -15,15 +15,10 @@ from adapters.conversation import Finish, Usage
 from harness.printing import first_and_others, printable
 from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_records
 from harness.runs.lines import line_decoder
-from harness.runs.records import CallRecord, Spent, Unit, shared_unit
+from harness.runs.records import CallRecord, Spent, Unit
 
 StepKey = tuple[str, int]
 """Step id and repeat index."""
-
-
-def is_shared(key: StepKey) -> bool:
-    """Return True for a parent whose units share calls."""
-    return key[0].startswith(shared_unit(""))
 
 
 class Head(msgspec.Struct, kw_only=True):

@@ -47,29 +47,21 @@ class _Score:
         return f"{text}, n = {self.n:,} {self.over}"
 
 
+@dataclass(frozen=True, repr=False)
 class RunScores(Mapping[str, _Score]):
-    """The headline scores of a run by name, as items and as attributes.
+    """The headline scores of a run by name (`task_success`), as items and as attributes.
 
-    The names are those of declared measures (`task_success`), which may be shortened as long as
-    only one begins so (`task`). Measures without a value are there, too, with
-    the reason. An unknown name raises `KeyError` or `AttributeError` with the known ones.
+    Measures without a value are there, too, with the reason. An unknown name raises `KeyError` or
+    `AttributeError` with the known ones.
     """
 
-    __slots__ = ("_scores", "_title")
-
-    _scores: dict[str, _Score]
+    _scores: Mapping[str, _Score]
     _title: str
 
-    def __init__(self, scores: Mapping[str, _Score], title: str = "scores") -> None:
-        object.__setattr__(self, "_scores", dict(scores))
-        object.__setattr__(self, "_title", title)
-
     def __getitem__(self, name: str) -> _Score:
-        found = [name] if name in self._scores else [one for one in self if one.startswith(name)]
-        if len(found) != 1 or not name:
-            which = f"may be {' or '.join(found)}" if name and found else suggestion(name, self)
-            raise KeyError(f"no score '{name}'; {which}")
-        return self._scores[found[0]]
+        if name not in self._scores:
+            raise KeyError(f"no score '{name}'; {suggestion(name, self)}")
+        return self._scores[name]
 
     def __getattr__(self, name: str) -> _Score:
         if name.startswith("_"):
@@ -78,12 +70,6 @@ class RunScores(Mapping[str, _Score]):
             return self[name]
         except KeyError as error:
             raise AttributeError(error.args[0]) from None
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("the scores of a run are read only")
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._scores
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._scores)

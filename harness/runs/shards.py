@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -62,8 +62,7 @@ def merge(runs: Sequence[Path], into: Path) -> None:
         directory.note_redone(reduce(_joined, (manifest.redone for manifest in manifests)))
         for run in runs:
             Blobs(run).copy(directory.blobs)
-            calls, steps = ((x.data for x in read_lines(run / name)) for name in (CALLS, STEPS))
-            directory.copy_lines(calls, steps)
+            directory.copy_lines(_lines(run / CALLS), _lines(run / STEPS))
         for manifest in manifests:
             for role, known in manifest.answerers.items():
                 for facts in known:
@@ -72,6 +71,10 @@ def merge(runs: Sequence[Path], into: Path) -> None:
 
 def _joined(one: Redone | None, other: Redone | None) -> Redone | None:
     return other if one is None else one.joined(other)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    return (line.data for line in read_lines(path))
 
 
 def _without_shard(manifest: Manifest) -> Setup:

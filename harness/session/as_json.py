@@ -37,7 +37,7 @@ def result_json(run: Run, *, full: bool, summary: Mapping[str, Any] | None = Non
 
 
 def scores_json(about: Mapping[str, Any], summary: Mapping[str, Any], declared: Declaration) -> str:
-    """Write the headline scores of a summary, behind what it is `about`."""
+    """Write the headline scores of a summary, behind what it is `about`, a value per line."""
     counts = summary["counts"][0]
     scores = {
         name: {
@@ -49,14 +49,15 @@ def scores_json(about: Mapping[str, Any], summary: Mapping[str, Any], declared: 
         }
         for name, score in scores_of(summary, declared, "scores").items()
     }
-    values = {
-        **about,
-        declared.units: counts["n_settled"],
-        "statuses": counts["statuses"],
-        **({"cost": summary["cost"]} if "cost" in summary else {}),
-        "scores": scores,
-    }
-    return json.dumps(values, indent=2)
+    return _lines(
+        {
+            **about,
+            declared.units: counts["n_settled"],
+            "statuses": counts["statuses"],
+            **({"cost": summary["cost"]} if "cost" in summary else {}),
+            "scores": scores,
+        }
+    )
 
 
 def estimate_json(plan: Plan, estimate: CostEstimate, *, full: bool) -> str:
@@ -84,4 +85,16 @@ def estimate_json(plan: Plan, estimate: CostEstimate, *, full: bool) -> str:
             "text_tokens": estimate.text_tokens,
             "roles": {name: asdict(role) for name, role in estimate.roles.items()},
         }
-    return json.dumps(values, indent=2)
+    return _lines(values)
+
+
+def _lines(values: Mapping[str, Any]) -> str:
+    """Write an object with a value a line; the scores have a line each."""
+    lines = []
+    for name, value in values.items():
+        text = json.dumps(value)
+        if name == "scores":
+            each = ",\n".join(f"    {json.dumps(key)}: {json.dumps(value[key])}" for key in value)
+            text = f"{{\n{each}\n  }}"
+        lines.append(f"  {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}"

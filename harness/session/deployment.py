@@ -13,15 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adapters.contract import AdapterInfo, Fatal
-from adapters.conversation import Conversation, Finish, Picture, Reply
+from adapters.contract import Fatal
+from adapters.conversation import Finish, Reply
 from adapters.faults import Sizes, sizes_named
 from harness.engine import NoAnswers, Outcome
 from harness.planning.model import limits_of
 from harness.planning.plan import Plan
 from harness.runs import Unit
 from harness.session.reply_limit import higher, preflight_warning, written
-from harness.tables import counted
 from parsers.records import STATUS_WORDS, UNDELIVERED, Status
 
 FIRST_UNITS = 5
@@ -152,45 +151,30 @@ class Deployment:
         listed = ", ".join(f"{n} {STATUS_WORDS[status]}" for status, n in counts.most_common())
         [(status, _)] = counts.most_common(1)
         one = self._example[status]
-        why = _advice(self._plan, status, one.last, one.prompt_tokens, one.prompt)
+        why = _advice(self._plan, status, one.last, one.prompt_tokens)
         return NoAnswers(f"{what} ({listed}): {why}")
 
 
-def _advice(
-    plan: Plan,
-    status: Status,
-    reply: Reply | None,
-    tokens: int | None = None,
-    prompt: Conversation | None = None,
-) -> str:
+def _advice(plan: Plan, status: Status, reply: Reply | None, tokens: int | None = None) -> str:
     """Say why a prompt has no answer: the server's words, the numbers and the remedy.
 
     tokens: estimated tokens of the prompt, None if nothing estimates.
     """
-    info, limits = plan.model.info, limits_of(plan.settings)
+    limits = limits_of(plan.settings)
     words = reply.refusal if reply else ""
     sizes = sizes_named(words)
     if sizes.limit is None and status is Status.TOO_LONG:
-        sizes = replace(sizes, limit=info.context_tokens)
+        sizes = replace(sizes, limit=plan.model.info.context_tokens)
     if sizes.prompt is None:
         sizes = replace(sizes, prompt=tokens)
     numbers = []
     if sizes.limit is not None:
         numbers.append(f"the server's limit is {sizes.limit:,}")
     if sizes.prompt is not None:
-        shown = _of_pictures(prompt.pictures if prompt else (), info)
-        numbers.append(f"this prompt has about {sizes.prompt:,} tokens{shown}")
+        numbers.append(f"this prompt has about {sizes.prompt:,} tokens, those of pictures included")
     numbers.append(f"--max-tokens {written(limits)}")
     said = f"{words.rstrip('.')}; " if words else ""
     return f"{said}{', '.join(numbers)}. {_remedy(plan, status, sizes)}"
-
-
-def _of_pictures(pictures: Sequence[Picture], info: AdapterInfo) -> str:
-    if not pictures:
-        return ""
-    rule, shown = info.image_rule, counted(len(pictures), "picture")
-    tokens = sum(rule.tokens(one.width, one.height) or 0 for one in pictures) if rule else 0
-    return f", about {tokens:,} of them for {shown}" if tokens else f", {shown} included"
 
 
 _LESS = "send less: smaller or no pictures (--image-policy full:pixels=N), a shorter --history"

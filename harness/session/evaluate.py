@@ -2,7 +2,7 @@
 
 run = harness.evaluate(model="lexical", benchmark="sample", limit=2)
 run.summary["total"]        # the numbers of summary.json, also of an incomplete run
-run.scores.step.value       # a headline score, with .interval and .n
+run.scores.success.value    # a headline score, with .interval and .n
 run.table()                 # the table of results, which a notebook shows as HTML
 run.steps()                 # a data frame with a row per step
 """

@@ -53,6 +53,7 @@ def test_the_scores_are_a_short_json_object(data: tuple[str, ...]) -> None:
     called = call("--model", "random", *data, "--out", "a", "--json")
     assert called.code == 0, called.err
     found, run = json.loads(called.out), open_run("a")
+    assert len(called.out.splitlines()) <= 20
     assert (found["directory"], found["complete"], found["model"]) == ("a", True, "random")
     assert {name: one["value"] for name, one in found["scores"].items()} == {
         name: score.value for name, score in run.scores.items()
