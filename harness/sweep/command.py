@@ -33,8 +33,7 @@ from harness.session.observers import open_observers
 from harness.session.run import carry_out
 from harness.settings import RUNS
 from harness.sweep.matrix import FOR_ALL, Values, read_matrix
-from harness.sweep.planning import Planned, plan_cells
-from harness.sweep.standing import exit_code, standing_of
+from harness.sweep.planning import Planned, Standing, plan_cells, standing_of
 from harness.sweep.tables import estimate_grid, status_grid
 from harness.tables import Grid, counted, render
 
@@ -118,6 +117,14 @@ def _is_confirmed(runs: Sequence[Planned], max_cost: float | None) -> bool:
             f"{question}; without a terminal to ask on, say --yes or --max-cost DOLLARS"
         )
     return click.confirm(f"{question}. Go on?", err=True)
+
+
+def exit_code(standings: Sequence[Standing]) -> int:
+    """0 where all runs are complete, 3 where some wait for a provider, else 1."""
+    states = {standing.state for standing in standings}
+    if states <= {"complete"}:
+        return 0
+    return 3 if "waiting" in states else 1
 
 
 @dataclass

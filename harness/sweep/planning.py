@@ -13,13 +13,45 @@ from harness.errors import UserError, WithoutEffect
 from harness.planning.estimate import CostEstimate, estimate
 from harness.planning.plan import Plan, plan_run
 from harness.planning.spending import check_cost_limit
+from harness.runs import is_in_use, manifest_before, open_run, read_settled
+from harness.runs.finding import State, spent_by, state_of
 from harness.session.observers import SessionObserver, open_observers
+from harness.session.run import STOPPED
 from harness.settings import written
 from harness.sweep.matrix import Variant
-from harness.sweep.standing import Standing, standing_of
 
 TELL_S = 5.0
 """Time between two lines about how far the planning is."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a run is.
+
+    settled: dialogues with a final outcome.
+    spent: US dollars, with what may have been spent on calls that are not on record.
+    reserved: what its batches at a provider may still cost, in US dollars.
+    why: why it stopped, or what it waits for; "" where there is nothing to say.
+    """
+
+    state: State
+    settled: int = 0
+    spent: float = 0.0
+    reserved: float = 0.0
+    why: str = ""
+
+
+def standing_of(path: Path) -> Standing:
+    """Return the progress of the run in a directory. Raises `RunError`."""
+    if manifest_before(path) is None:
+        return Standing("running" if is_in_use(path) else "not started")
+    run = open_run(path)
+    state, waiting, sessions = state_of(run), run.waiting, run.manifest.sessions
+    why = str(sessions[-1].measured.get(STOPPED, "")) if sessions else ""
+    if state == "waiting" and waiting:
+        why = f"{waiting} at the provider ({waiting.command})"
+    settled, reserved = len(read_settled(path)), waiting.cost if waiting else 0.0
+    return Standing(state, settled, spent_by(run), reserved, why)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from harness.runs import open_run
 from harness.runs.finding import settings_of
 from harness.session.rescoring import task_rows_of
 from harness.session.summary import total_of
-from harness.sweep.planning import Planned
-from harness.sweep.standing import Standing
+from harness.sweep.planning import Planned, Standing
 from harness.tables import Cell, Grid, Heading, few_notes, percent, rows_of
 from harness.tables.grid import FEW_MARK, interval_text
 from harness.tables.results import cluster_note, main_text

@@ -242,3 +242,12 @@ def test_a_session_can_wait_until_everything_is_answered(
 def test_a_model_that_is_not_asked_in_batches_is_refused(place: Path) -> None:
     with pytest.raises(UserError, match="--tier has no effect"):
         harness.evaluate("lexical", **SELECTION, tier="batch", out="x")
+
+
+def test_replies_that_answer_no_other_call_hold_the_others_up_once(place: Path) -> None:
+    provider = greedy()
+    provider.result = lambda one: [{**one, "finish": "length"}]
+    run = to_the_end(provider, **EQUAL)
+    lines = calls(run.path)
+    assert len(provider.requests) == len(lines) > len(set(bodies(provider)))
+    assert provider.creates <= 4

@@ -14,8 +14,8 @@ from harness.batches.log import BatchLog
 from harness.batches.remote import Remote
 from harness.engine import Job
 from harness.session.session import Session
-from tests.harness.batches.deferring import Nightly, Provider, session, to_the_end
-from tests.harness.commands.tool import calls, steps
+from tests.harness.batches.deferring import Nightly, Provider, refuses, session, to_the_end
+from tests.harness.commands.tool import call, calls, steps
 
 
 def test_steps_that_a_batch_does_not_hold_are_asked_at_once_while_it_is_open(place: Path) -> None:
@@ -156,3 +156,16 @@ def test_all_that_came_back_is_read_where_money_is_short(place: Path, limit: flo
             break
     spent = run.manifest.unrecorded + sum(line["cost"] or 0.0 for line in calls("run"))
     assert run.complete or limit / 2 < spent <= limit
+
+
+def test_what_could_not_be_sent_is_told_so_and_may_be_withdrawn(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider = Provider()
+    provider.on_create = refuses(2)
+    session(provider)
+    assert "not sent yet: 1 batch with 12 requests" in capsys.readouterr().err
+    listed = call("batches", "run")
+    assert "to send what is not sent" in " ".join(listed.out.split())
+    assert session(provider, tier="default").complete
+    assert "dropped" in call("batches", "run").out

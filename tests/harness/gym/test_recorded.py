@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
@@ -14,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 
 from harness.benchmarks import open_steps
 from harness.errors import UserError
-from tests.harness.gym.made_up import OFFERED, RIGHT, actions, made, recorded, registered
+from tests.harness.gym.made_up import OFFERED, PAGE, RIGHT, actions, made, recorded, registered
 
 
 @pytest.mark.parametrize(
@@ -244,3 +245,36 @@ def test_a_conversation_is_an_episode_and_shows_what_was_said_so_far() -> None:
         seen, reward, terminated, _, info = env.step(info["oracle"]["action"])
         assert reward == 1.0
     assert terminated and len(said) > 1 and info["task_success"] is True
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_several_are_stepped_side_by_side(mode: str) -> None:
+    envs = gymnasium.make_vec(
+        "harness.gym:vlm_eval/Mind2Web-v0",
+        num_envs=2,
+        vectorization_mode=mode,
+        vector_kwargs={"shared_memory": False} if mode == "async" else {},
+        benchmark="sample",
+        split="dev",
+        limit=3,
+    )
+    try:
+        seen, infos = envs.reset(seed=0)
+        tasks = [made(limit=3).reset(seed=seed)[1]["task_id"] for seed in (0, 1)]
+        assert list(infos["task_id"]) == tasks
+        assert len(seen["goal"]) == 2
+        ended = np.zeros(2, bool)
+        while not ended.all():
+            action = tuple(f"click('{listed[0]['bid']}')" for listed in seen["candidates"])
+            seen, rewards, terminated, _, infos = envs.step(action)
+            assert rewards.shape == (2,)
+            ended |= terminated
+    finally:
+        envs.close()
+
+
+def test_steps_without_a_screenshot_show_none(tmp_path: Path) -> None:
+    env = made(**recorded(tmp_path), render_mode="rgb_array")
+    seen, _ = env.reset()
+    assert seen["screenshot"] is None and env.render() is None
+    assert PAGE.replace("bid", "x").count("input") == seen["cleaned_html"].count("<input")

@@ -11,7 +11,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.sweep.command import Sweep
-from harness.sweep.standing import Standing
+from harness.sweep.planning import Standing
 from tests.harness.commands.tool import call, calls, replying
 from tests.servers import WireServer
 

@@ -90,3 +90,16 @@ def test_an_option_has_to_have_an_effect_on_one_of_them(words: tuple[str, str], 
 def test_mistakes_are_one_line(words: tuple[str, ...], said: str) -> None:
     done = call(*TWO, *words)
     assert done.code == 2 and said in done.err and "Traceback" not in done.err
+
+
+def test_of_pairs_the_ones_with_an_effect_are_kept(place: Path) -> None:
+    pairs = ("--protocol-option", "pack=seeclick", "--protocol-option", "order=text-first")
+    done = call(*MIXED, *pairs, "--limit", "1", "--out", "here", "--progress", "off")
+    assert done.code == 0, done.err
+    found = [json.loads(path.read_text()) for path in (place / "here").glob("*/manifest.json")]
+    options = {one["config"]["benchmark"]: one["config"]["protocol_option"] for one in found}
+    assert {name: one["order"] for name, one in options.items()} == dict.fromkeys(
+        ("sample", "sample-grounding"), "text-first"
+    )
+    assert options["sample-grounding"]["pack"] == "seeclick" and "pack" not in options["sample"]
+    assert len(found) == 4

@@ -19,7 +19,7 @@ import pytest
 import harness
 from adapters.contract import Fatal
 from harness.errors import UserError
-from harness.trackers.tracking import TRACKERS
+from harness.trackers.tracking import TRACKERS, open_trackers
 from tests import numbers
 from tests.harness.batches.deferring import Provider
 from tests.harness.batches.deferring import session as batch_session
@@ -394,3 +394,9 @@ def test_a_tracker_that_hangs_at_the_end_of_the_process_does_not_hold_it_up(plac
     )
     assert done.returncode == 0 and "complete: a" in done.stderr
     assert "tracker stuck:Stuck: not finished" in done.stderr and "Ele. Acc" in done.stdout
+
+
+def test_code_that_no_user_has_named_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adapters.entry_points._allowed", set())
+    with pytest.raises(UserError, match=f"run only if you name it: add --allow {OWN}"):
+        open_trackers([f"{OWN}:mine"], {})
