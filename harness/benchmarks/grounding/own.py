@@ -4,9 +4,7 @@
 
     vlm-eval --benchmark grounding-items --data my-screens --model oracle
 
-The files are documented in docs/grounding.md. A package can give such a folder a name:
-
-    TILLS = GroundingItems("tills", data=HERE)
+The files are documented in docs/grounding.md.
 """
 
 from __future__ import annotations
@@ -71,25 +69,19 @@ class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class GroundingItems(GroundingSet):
-    """The user's own items.
-
-    Attributes:
-        data: the folder to read if the user names none.
-    """
+    """The user's own items."""
 
     name: str = "grounding-items"
     guarded = False
     folders: tuple[str, ...] = ("", "images", "images.zip")
     declared: Declaration = DECLARED
-    data: Path | None = None
 
     def holds(self, data: Path) -> bool:
         """Return True for a folder with a schema, and for a schema."""
-        return self.data is None and bool(own_folders(data, SCHEMA))
+        return bool(own_folders(data, SCHEMA))
 
     def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
-        says = "the boxes of its items"
-        return own_folder(self.name, data or self.data, SCHEMA, says, self.folders)
+        return own_folder(self.name, data, SCHEMA, "the boxes of its items", self.folders)
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Open a folder of items, or the one above it."""

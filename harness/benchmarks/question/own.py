@@ -4,9 +4,7 @@
 
     vlm-eval --benchmark question-items --data my-questions --model oracle
 
-The files are documented in docs/questions.md. A package can give such a folder a name:
-
-    TILLS = QuestionItems("tills", data=HERE)
+The files are documented in docs/questions.md.
 """
 
 from __future__ import annotations
@@ -119,20 +117,14 @@ class Questions(NamedTuple):
 
 @dataclass(frozen=True)
 class QuestionItems(QuestionBenchmark):
-    """The user's own questions.
-
-    data: a folder that is part of a package; None to read the folder of --data.
-    """
+    """The user's own questions."""
 
     name: str = "question-items"
-    data: Path | None = None
     declared: Declaration = field(default_factory=lambda: declaration(list(METRICS)))
     origin = "local"
     guarded = False
 
     def holds(self, data: Path) -> bool:
-        if self.data is not None:
-            return False
         return (data / SCHEMA).exists() or any((data / name).is_file() for name in FILES)
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
@@ -173,15 +165,14 @@ class QuestionItems(QuestionBenchmark):
 
     def _read(self, data: Path | None, splits: Sequence[str] | None) -> Questions:
         """Read the questions of these splits at least, in a folder or a file alone."""
-        root = self.data or data
-        if root is None:
+        if data is None:
             raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
-        alone, assumed = question_file(root), ""
+        alone, assumed = question_file(data), ""
         if alone is not None:
             schema, rows, assumed = usual_rows(alone)
             root, path, sources = alone.parent, alone, [alone]
         else:
-            root = root.parent if root.is_file() else root
+            root = data.parent if data.is_file() else data
             schema = read_schema(root)
             path = root / schema.questions
             rows, sources = list(rows_of(path, schema)), [root / SCHEMA, path]

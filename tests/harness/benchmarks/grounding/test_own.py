@@ -127,12 +127,6 @@ def test_a_folder_is_known_by_its_schema_alone_or_among_others(
     assert bare.code == 2 and bare.complaint.endswith("give it with --data")
 
 
-def test_a_package_gives_such_a_folder_a_name(tmp_path: Path) -> None:
-    tills = GroundingItems("tills", data=folder(tmp_path))
-    assert {unit.benchmark for unit in tills.open().entries} == {"tills"}
-    assert not tills.holds(tmp_path)
-
-
 def test_groups_and_clusters_of_the_schema_reach_the_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
