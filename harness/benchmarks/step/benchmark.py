@@ -19,17 +19,6 @@ from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step import results
 from harness.benchmarks.step.listing import list_step, list_steps, offered, recalled
 from harness.benchmarks.step.options import StepOptions
-from harness.benchmarks.step.settings import (
-    candidates_told,
-    check_history,
-    check_letters,
-    check_pictures,
-    check_seen,
-    check_stored,
-    image_policy_of,
-    refuse_candidates,
-    source_of,
-)
 from harness.candidates import check_distractors
 from harness.errors import UserError
 from harness.notes import TEST_DATA_NOTE
@@ -38,7 +27,6 @@ from harness.protocols import AskingProtocol
 from harness.records import UNREADABLE, Row
 from harness.runs import StepUnit
 from harness.runs.steps import StepDetail
-from harness.settings import Settings, written
 from harness.views import StepView
 from parsers import MIND2WEB, Counts, Declaration, Prediction, ScoringRules, score
 from parsers.records import F1Variant, Scores
@@ -46,6 +34,7 @@ from parsers.records import F1Variant, Scores
 if TYPE_CHECKING:
     from harness.benchmarks.step.history import EarlierSteps, FinishedTurns
     from harness.benchmarks.step.predictions import StepPredictions
+    from harness.settings import Settings
 
 LONGEST = 60
 """Characters of a recorded value that a list shows."""
@@ -170,6 +159,8 @@ class StepBenchmark(Benchmark):
     def check(self, units: Dataset[Any], shows: Shows) -> None:
         """Check that there are conversations where the protocol needs them, numbers of distractors
         and letters, and that every step is ranked."""
+        from harness.benchmarks.step.settings import check_history, check_letters, check_seen
+
         steps, protocol = recorded_steps(units), shows.protocol
         if protocol.needs.turns and steps.whole != "conversation":
             raise UserError(
@@ -187,10 +178,21 @@ class StepBenchmark(Benchmark):
 
     def identity(self, shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
         """Return what a run records about its candidates, its None option and earlier replies."""
+        from harness.benchmarks.step.settings import candidates_told
+
         return shows.of_replies | ({} if self.stores else candidates_told(shows, roles))
 
     def fitted(self, protocol: AskingProtocol, settings: Settings, *, is_policy: bool) -> Self:
         """The choice of candidates decides which options have an effect."""
+        from harness.benchmarks.step.settings import (
+            check_pictures,
+            check_stored,
+            image_policy_of,
+            refuse_candidates,
+            source_of,
+        )
+        from harness.settings import written
+
         given = self.options
         if self.stores:
             check_stored(self, protocol)
