@@ -81,7 +81,26 @@ def tree_of(described: Sequence[Mapping[str, Any]]) -> Node:
             above = None if place is None else found[place]
             if not isinstance(above, Node) and found:
                 raise ValueError(f"node {len(found)} has no parent")
-            node = _text(one, above) if "text" in one else _element(one, above)
+            node: Node | TextNode
+            if "text" in one:
+                node = TextNode(one["id"], mended(one["text"]), above)
+            else:
+                attributes, live = (
+                    {mended(name): mended(value) for name, value in one[kind].items()}
+                    for kind in ("attributes", "live")
+                )
+                node = Node(
+                    one["id"],
+                    one["tag"],
+                    attributes,
+                    live,
+                    Box(*one["box"]),
+                    one["visible"],
+                    one["clickable"],
+                    one.get("in_view", False),
+                    one.get("bare", False),
+                    above,
+                )
             if above is not None:
                 above.children.append(node)
             found.append(node)
@@ -102,20 +121,6 @@ def find(root: Node, node_id: str) -> Node:
         if node.id == node_id:
             return node
     raise KeyError(node_id)
-
-
-def _text(one: Mapping[str, Any], parent: Node | None) -> TextNode:
-    return TextNode(one["id"], mended(one["text"]), parent)
-
-
-def _element(one: Mapping[str, Any], parent: Node | None) -> Node:
-    box = Box(*one["box"])
-    flags = one["visible"], one["clickable"], one.get("in_view", False), one.get("bare", False)
-    attributes, live = (
-        {mended(name): mended(value) for name, value in one[kind].items()}
-        for kind in ("attributes", "live")
-    )
-    return Node(one["id"], one["tag"], attributes, live, box, *flags, parent)
 
 
 def _collapse(pieces: Iterator[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,19 +40,17 @@ def is_target(node: Node) -> bool:
 
 def attributes_json(node: Node, box: Box) -> str:
     """Write the attributes of a candidate as JSON, with its box on the picture."""
-    return json.dumps(dict(_pairs(node, box)), ensure_ascii=False)
-
-
-def _pairs(node: Node, box: Box) -> Iterator[tuple[str, str]]:
-    yield "backend_node_id", node.id
-    yield "bounding_box_rect", ",".join(f"{number:.6f}".rstrip("0").rstrip(".") for number in box)
-    for name, value in node.attributes.items():
-        if attribute_name(name) in _ATTRIBUTES:
-            yield attribute_name(name), value
-    yield from node.live.items()
-    if node.clickable:
-        yield "is_clickable", "true"
-    yield "data_pw_testid_buckeye_candidate", "1"
+    rect = ",".join(f"{number:.6f}".rstrip("0").rstrip(".") for number in box)
+    named = ((attribute_name(name), value) for name, value in node.attributes.items())
+    written = {
+        "backend_node_id": node.id,
+        "bounding_box_rect": rect,
+        **{name: value for name, value in named if name in _ATTRIBUTES},
+        **node.live,
+        **({"is_clickable": "true"} if node.clickable else {}),
+        "data_pw_testid_buckeye_candidate": "1",
+    }
+    return json.dumps(written, ensure_ascii=False)
 
 
 LIMITS: Mapping[str, int] = {"most": 20_000, "deepest": 200, "longest": 10_000, "room": 2_000_000}
@@ -96,15 +94,12 @@ def live_page(
     if not described:
         return LivePage(_EMPTY, cut=cut)
     root = tree_of(described)
-    listed = [node for node in root.elements() if is_candidate(node, kept) and is_target(node)]
-    return LivePage(
-        clean(root, kept),
-        tuple(_candidate(node, scale) for node in listed),
-        frozenset(node.id for node in listed if node.in_view),
-        cut,
-    )
-
-
-def _candidate(node: Node, scale: float) -> Candidate:
-    box = Box(*(number * scale for number in node.box))
-    return Candidate(node.id, tag_of(node), box, False, False, attributes_json(node, box))
+    candidates, in_view = list[Candidate](), set[str]()
+    for node in root.elements():
+        if is_candidate(node, kept) and is_target(node):
+            box = Box(*(number * scale for number in node.box))
+            about = attributes_json(node, box)
+            candidates.append(Candidate(node.id, tag_of(node), box, False, False, about))
+            if node.in_view:
+                in_view.add(node.id)
+    return LivePage(clean(root, kept), tuple(candidates), frozenset(in_view), cut)

@@ -13,7 +13,6 @@ blanks and line breaks become one blank, and `]|` is broken up.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from harness.page._tree import Attributes, Element, Style, is_text, name_of
@@ -25,11 +24,8 @@ LONGEST = 500
 _SILENT_ROLES = frozenset({"presentation", "none", "link"})
 
 
-class _Written(NamedTuple):
-    """An element that is written: what stands before its inside, and what is inside."""
-
-    opening: str
-    inside: list[Element | str]
+_Written = tuple[str, list[Element | str]]
+"""An element that is written: its opening, and what is inside."""
 
 
 def refine(
@@ -61,8 +57,7 @@ def refine(
             node_id = ids.get(node)
             shown = _attributes(node, attributes)
             if node_id is not None or own or shown or count > 1:
-                opening = _opening(name_of(node), node_id, shown, own, style)
-                written[node] = _Written(opening, inside)
+                written[node] = _opening(name_of(node), node_id, shown, own, style), inside
                 count = 1
         pieces[node] = count
     return _assembled(root, written, style)
@@ -95,10 +90,11 @@ def _assembled(root: Element, written: Mapping[Element, _Written], style: Style)
         item = waiting.pop()
         if isinstance(item, str):
             out.append(item)
-        elif (found := written.get(item)) is not None:
-            out.append(found.opening)
+        elif item in written:
+            opening, inside = written[item]
+            out.append(opening)
             waiting.append(_closing(name_of(item), style))
-            waiting.extend(reversed(found.inside))
+            waiting.extend(reversed(inside))
         else:
             waiting.extend(child for child in reversed(item) if not is_text(child))
     return "".join(out).strip()

@@ -53,10 +53,10 @@ def parse(text: str) -> Tree:
     """
     root = parse_page(text)
     nodes = list(root.iter())
-    ids = [node.get(_NODE_ID_BYTES, "") for node in nodes]
-    places = dict(zip(ids, range(len(ids)), strict=True))
-    if "" in places or len(places) != len(nodes):
-        places = _first_places(ids)
+    places: dict[str, int] = {}
+    for place, node in enumerate(nodes):
+        places.setdefault(node.get(_NODE_ID_BYTES, ""), place)
+    places.pop("", None)
     return Tree(root, nodes, places)
 
 
@@ -81,14 +81,6 @@ def ancestors(node: Element) -> Iterator[Element]:
     while parent is not None:
         yield parent
         parent = parent.getparent()
-
-
-def _first_places(ids: list[str]) -> dict[str, int]:
-    places: dict[str, int] = {}
-    for place, node_id in enumerate(ids):
-        if node_id:
-            places.setdefault(node_id, place)
-    return places
 
 
 _LABELS = ("aria_label", "label", "alt", "title", "placeholder", "value", "input_value", "name")

@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.index import StoredStep
+from harness.benchmarks.options import refuse_given
 from harness.benchmarks.recorded import StepDataset, recorded_steps
 from harness.benchmarks.shows import Ready, Shows
-from harness.benchmarks.step.listing import (
-    list_step,
-    list_steps,
-    offered,
-    recalled,
-)
+from harness.benchmarks.step import results
+from harness.benchmarks.step.listing import list_step, list_steps, offered, recalled
 from harness.benchmarks.step.options import StepOptions
 from harness.candidates import check_distractors
 from harness.errors import UserError
 from harness.notes import TEST_DATA_NOTE
-from harness.pictures import plan
+from harness.pictures import PicturePolicy, plan
 from harness.protocols import AskingProtocol
 from harness.records import UNREADABLE, Row
 from harness.runs import StepUnit
@@ -187,10 +184,45 @@ class StepBenchmark(Benchmark):
 
     def fitted(self, protocol: AskingProtocol, settings: Settings, *, is_policy: bool) -> Self:
         """The choice of candidates decides which options have an effect."""
-        from harness.benchmarks.step.settings import fitted
+        from harness.benchmarks.step.settings import (
+            check_pictures,
+            check_stored,
+            image_policy_of,
+            refuse_candidates,
+            source_of,
+        )
+        from harness.settings import written
 
-        found = fitted(self, protocol, settings, is_policy=is_policy)
-        return replace(self, options=replace(self.options, **found))
+        given = self.options
+        if self.stores:
+            check_stored(self, protocol)
+        offered = source_of(given.candidates, protocol)
+        # A baseline draws by the seed, too.
+        refuse_candidates(self, offered, protocol, settings, draws=is_policy)
+        for one, covered in (
+            ("no_element_zeroes_operation", "none_zeroes_operation"),
+            ("wrong_element_zeroes_operation", "no_element_zeroes_operation"),
+        ):
+            if getattr(given, one):
+                which = f"next to {written(one, 'benchmark')}, which covers it; leave one out"
+                refuse_given(self.given, (covered,), which)
+        shown = image_policy_of(given.image_policy, protocol)
+        check_pictures(self, protocol, PicturePolicy.parse(shown), self.screenshots)
+        found: dict[str, Any] = {"candidates": offered, "image_policy": shown}
+        if self.f1_of_written is not None and protocol.written and "f1" not in self.given:
+            found["f1"] = self.f1_of_written
+        if offered == "ranker":
+            top_k = given.top_k or protocol.needs.top_k
+            found |= {"top_k": top_k, "missed": given.missed or "zero"}
+            if given.ranker is None:
+                raise UserError(
+                    f"'{protocol.name}' asks about the first {top_k} candidates of a ranker: name "
+                    "one with --ranker (lexical, or a file of ranks that vlm-eval rankers rank has "
+                    "written)"
+                )
+        if offered != "snapshot":
+            found["distractors"] = None
+        return replace(self, options=replace(given, **found))
 
     @property
     def usual_count(self) -> int:
@@ -208,18 +240,12 @@ class StepBenchmark(Benchmark):
     # Results, beside the scores.
 
     def chance(self, units: Sequence[StepUnit]) -> Iterable[Scores]:
-        from harness.benchmarks.step import results
-
         return results.chance(units, self.rules)
 
     def counts(self, units: Sequence[StepUnit]) -> dict[str, int]:
-        from harness.benchmarks.step import results
-
         return results.counts(units)
 
     def notes(self, units: Sequence[StepUnit], counts: Counts) -> Iterator[str]:
-        from harness.benchmarks.step import results
-
         return results.notes(units, counts, self.options.top_k)
 
     def footnotes(self, *, known: bool) -> Iterator[str]:

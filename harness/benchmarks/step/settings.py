@@ -15,7 +15,6 @@ from harness.settings import Settings, written
 
 if TYPE_CHECKING:
     from harness.benchmarks.contract import Benchmark
-    from harness.benchmarks.step.benchmark import StepBenchmark
 
 DRAWN = ("distractors", "shown", "exclude_related", "exclude_same_text", "order")
 RANKED = ("ranker", "top_k", "missed")
@@ -84,49 +83,14 @@ def refuse_candidates(
         refuse_given(source.given, ("point_rule",), why)
 
 
-def fitted(
-    source: StepBenchmark, protocol: AskingProtocol, settings: Settings, *, is_policy: bool
-) -> dict[str, Any]:
-    """Return the options that were left open; see `Benchmark.fitted`."""
-    given = source.options
-    if source.stores:
-        _check_stored(source, protocol)
-    offered = source_of(given.candidates, protocol)
-    # A baseline draws by the seed, too.
-    refuse_candidates(source, offered, protocol, settings, draws=is_policy)
-    for one, covered in (
-        ("no_element_zeroes_operation", "none_zeroes_operation"),
-        ("wrong_element_zeroes_operation", "no_element_zeroes_operation"),
-    ):
-        if getattr(given, one):
-            which = written(one, "benchmark")
-            refuse_given(
-                source.given, (covered,), f"next to {which}, which covers it; leave one out"
-            )
-    shown = image_policy_of(given.image_policy, protocol)
-    _check_pictures(source, protocol, PicturePolicy.parse(shown))
-    found: dict[str, Any] = {"candidates": offered, "image_policy": shown}
-    if source.f1_of_written is not None and protocol.written and "f1" not in source.given:
-        found["f1"] = source.f1_of_written
-    if offered == "ranker":
-        top_k = given.top_k or protocol.needs.top_k
-        found |= {"top_k": top_k, "missed": given.missed or "zero"}
-        if given.ranker is None:
-            raise UserError(
-                f"'{protocol.name}' asks about the first {top_k} candidates of a ranker: name one "
-                "with --ranker (lexical, or a file of ranks that vlm-eval rankers rank has written)"
-            )
-    if offered != "snapshot":
-        found["distractors"] = None
-    return found
-
-
-def _check_pictures(source: StepBenchmark, protocol: AskingProtocol, policy: PicturePolicy) -> None:
+def check_pictures(
+    source: Benchmark, protocol: AskingProtocol, policy: PicturePolicy, screenshots: bool | None
+) -> None:
     """Raise `UserError` for pictures that the benchmark or the protocol has no use for."""
     lost = written("lost_rows", "benchmark")
     if source.options.lost_rows and policy.name != "none":
         raise UserError(f"{lost} is for text-only runs; add --image-policy none")
-    if source.screenshots:
+    if screenshots:
         return
     if source.options.lost_rows:
         raise WithoutEffect(
@@ -135,7 +99,7 @@ def _check_pictures(source: StepBenchmark, protocol: AskingProtocol, policy: Pic
             "all of its rows are asked about; leave it out",
             "lost_rows",
         )
-    if source.screenshots is False:
+    if screenshots is False:
         check_seen(source.name, protocol, policy)
 
 
@@ -153,7 +117,7 @@ def check_seen(name: str, protocol: AskingProtocol, policy: PicturePolicy, here:
     )
 
 
-def _check_stored(source: Benchmark, protocol: AskingProtocol) -> None:
+def check_stored(source: Benchmark, protocol: AskingProtocol) -> None:
     """Reject candidates and protocols that do not fit a data set that stores its questions."""
     if not protocol.can_be_stored:
         raise UserError(
