@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from adapters.contract import Fault
@@ -69,13 +70,17 @@ async def _serve(
             break
         if isinstance(message, EngineCall):
             task = asyncio.create_task(_answer(engine, number, message, send))
-            task.add_done_callback(lambda _, done=number: calls.pop(done))
+            task.add_done_callback(partial(_forget, calls, number))
             calls[number] = task
         elif isinstance(message, Abort) and message.number in calls:
             calls[message.number].cancel()
     engine.shutdown()
     # Nothing that is left of the engine, a thread say, may hold up the end.
     os._exit(0)
+
+
+def _forget(calls: dict[int, asyncio.Task[None]], number: int, _: asyncio.Task[None]) -> None:
+    del calls[number]
 
 
 def _pump(receive: Receive, inbox: asyncio.Queue[Any], loop: asyncio.AbstractEventLoop) -> None:

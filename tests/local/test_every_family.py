@@ -54,7 +54,6 @@ ONE_BY_ONE = ("minicpm-v-4.6", "molmo2")
 """Families whose processors prepare two pictures otherwise together than apart."""
 ALONE = ("hunyuan-vl",)
 """Families that the self-test finds: HunYuan-VL counts pictures over the rows of a batch."""
-"""Families of which every layer keeps the same for a token."""
 SIZES = ((150, 90), (60, 210), (150, 90))
 
 
@@ -220,13 +219,6 @@ def counted_as_written(family: ModelFamily) -> None:
     # What is left is the template's: the same for every picture.
     assert len(around) == 1
     assert 0 < around.pop() < 60
-
-
-@pytest.mark.parametrize("name", HERE)
-def test_a_model_is_described_before_it_is_loaded(checkpoint: Checkpoint, name: str) -> None:
-    info = describe(f"hf:{checkpoint(name)}").info
-    assert info.image_rule is not None
-    assert info.image_rule.fit(*SIZES[0])
 
 
 def test_rows_of_unequal_length_share_a_batch_where_pictures_are_looked_at_across(

@@ -140,7 +140,7 @@ class QwenVLFamily:
     config: QwenVLConfig
     tokenizer: Tokenizer
     image_rule: ImageRule
-    coordinates: Coordinates
+    coordinates: Coordinates | None
     settings: Mapping[str, object] = field(default_factory=dict)
     """Its vocabulary, for the run's record."""
 

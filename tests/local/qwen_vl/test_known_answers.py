@@ -53,7 +53,8 @@ def model(known: Path) -> QwenVL:
     model: QwenVL = QwenVL.from_pretrained(
         known / "model", config=QwenVLConfig.of(config), dtype=torch.float32
     )
-    return model.eval()
+    model.eval()
+    return model
 
 
 @pytest.fixture(scope="module")
