@@ -108,11 +108,9 @@ def picture_of(case: Case, number: int = 1) -> Picture:
             return None
 
     policy = PicturePolicy.parse("full:pixels=33177600")
-    (picture,) = plan(
-        policy,
-        Screenshot("d" * 63 + ("d" if number == 1 else str(number)), width, height),
-        rule=Rule(),  # type: ignore[arg-type]
-    )
+    digest = "d" * 63 + ("d" if number == 1 else str(number))
+    shown = Screenshot(digest, width, height)
+    (picture,) = plan(policy, shown, rule=Rule())  # type: ignore[arg-type]
     assert (picture.width, picture.height) == sent
     return picture
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from parsers.native import Act
 from parsers.native.live import actions_of, chord_of, key_of
 from parsers.native.page import Elements
 from parsers.records import Prediction
+from tests.harness.commands.tool import call, isolate, last_lines
+from tests.harness.live.browsed import needs_browser
 from tests.harness.native.cases import (
     Case,
     Pictures,
@@ -118,3 +121,22 @@ def test_acts_are_actions_of_a_live_page(act: Act, expected: list[str]) -> None:
     if act.word == "scroll":
         # Thousandths of the width.
         assert found[0].arguments == {"delta_x": -50.0, "delta_y": 0.0}
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("tool", ["computer", "browser-toolset"])
+def test_scripts_succeed_through_native_calls(
+    tool: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    tasks = ("click-button", "enter-text", "choose-list", "click-scroll-list")
+    only = (part for task in tasks for part in ("--only", f"task={task}"))
+    done = call(
+        *("run", "--benchmark", "miniwob", "--benchmark-option", "episodes=1", *only),
+        *("--model", "oracle", "--protocol", "native", "--protocol-option", f"tool={tool}"),
+        *("--progress", "off", "--out", "a"),
+    )
+    assert done.code == 0, done.err
+    found = {line["unit_id"]: line["scores"]["success"] for line in last_lines("a")}
+    assert found == {f"{task}-0": 1.0 for task in tasks}
