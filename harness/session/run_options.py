@@ -152,6 +152,9 @@ class RunOptions(TypedDict, total=False):
     --cache reuses those of the model that the server names now."""
     preflight: bool
     """Make one call before the first step, to catch mistakes."""
+    verify: Literal["off", "quick", "full"] | None
+    """Verify the deployment first, and stop if it is broken; off: take no note of an earlier
+    verification."""
     progress: Literal["auto", "bar", "plain", "off"]
     """Progress display; auto: a bar on a terminal."""
     redo: (

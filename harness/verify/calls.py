@@ -195,18 +195,20 @@ class Probe:
         return without_thinking(reply.text).strip() if reply else ""
 
     def count(self, name: str) -> int | None:
-        """Prompt tokens of a call: 0 if the counts are impossible; None if there are none, or the
-        call was refused."""
+        """Prompt tokens of a call; None if none are given, or the call was refused."""
         reply = self.reply(name)
-        if reply is None or self.refused(name):
-            return None
-        is_told = any(UNCOUNTED in notice for notice in self.notices)
-        return reply.usage.input if reply.usage else 0 if is_told else None
+        usage = reply.usage if reply and not self.refused(name) else None
+        return usage.input if usage else None
 
     def added(self, name: str) -> int | None:
         """Tokens of a call beyond those of the same text without a picture."""
         whole, empty = self.count(name), self.count("base")
         return None if whole is None or empty is None else max(0, whole - empty)
+
+    @property
+    def miscounts(self) -> bool:
+        """True if the server gives counts that are none: zeros, say."""
+        return any(UNCOUNTED in notice for notice in self.notices)
 
     def texts(self) -> list[int | None]:
         """Prompt tokens of the three short texts."""

@@ -102,7 +102,8 @@ def _template(probe: Probe, names: Names) -> Found:
     ids = [len(r.token_ids[0]) for r in answers if r is not None and r.token_ids is not None]
     if len(ids) == len(answers):
         expected = tuple(ids)
-    return replies.judge_template(expected, probe.texts())
+    counted = [0 if one is None and probe.miscounts else one for one in probe.texts()]
+    return replies.judge_template(expected, counted)
 
 
 def _system(probe: Probe, names: Names) -> Found:
@@ -148,7 +149,8 @@ def _repeats(probe: Probe, names: Names) -> Found:
 def _usage(probe: Probe, names: Names) -> Found:
     family = FAMILIES.get(probe.declared.family or "")
     counts_one = family is not None and family.rule(448, 448).tokens < 8
-    return replies.judge_usage([probe.count("base")], [probe.count("size-a")], counts_one)
+    counts = [0 if probe.miscounts and n is None else n for n in map(probe.count, names)]
+    return replies.judge_usage(counts[:1], counts[1:], counts_one)
 
 
 def _sizes(probe: Probe, names: Names) -> Found:

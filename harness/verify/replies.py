@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import combinations
 from statistics import median
 from typing import Literal, NamedTuple
 
@@ -26,19 +27,17 @@ class Thought(NamedTuple):
 
 def judge_copy(asked: str, said: str, others: Sequence[str], known: Sequence[str]) -> Found:
     """Judge the copy of a text; `others` are replies to short questions with `known` words."""
-    if _words(asked) == _words(said):
+    words, here = _words(said), _words(asked)
+    if words == here:
         return Found(OK, "copied")
-    here, words = set(_words(asked)), _words(said)
     speaks = any(word in known for other in others for word in _words(other))
-    if len(here & set(words)) < 4 < len(words) and not speaks:
+    if len({*here} & {*words}) < 4 < len(words) and not speaks:
         return Found(CANNOT_TELL, "the replies have no known words")
-    dense = "".join(said.split())
-    token, count = Counter(words).most_common(1)[0] if words else ("", 0)
-    character, times = Counter(dense).most_common(1)[0] if dense else ("", 0)
-    if len(words) >= 8 and 2 * count > len(words):
-        return Found(BROKEN, f"the reply repeats '{token[:20]}'")
-    if len(dense) >= 16 and 2 * times > len(dense):
-        return Found(BROKEN, f"the reply repeats '{character}'")
+    for pieces, enough in ((words, 8), ("".join(said.split()), 16)):
+        if len(pieces) >= enough:
+            piece, count = Counter(pieces).most_common(1)[0]
+            if 2 * count > len(pieces):
+                return Found(BROKEN, f"the reply repeats '{piece[:20]}'")
     return Found(CANNOT_TELL, "a text was not copied")
 
 
@@ -114,18 +113,17 @@ def judge_thinking(
         told: what the request says of thoughts; None if nothing.
     """
 
-    def often(found: Sequence[bool]) -> bool:
-        return bool(found) and sum(found) >= SHARE * len(found)
+    def often(found: Iterable[bool]) -> bool:
+        return bool(replies) and sum(found) >= SHARE * len(replies)
 
-    thinks = often([bool(one.thoughts.strip()) or (one.tokens or 0) > 0 for one in replies])
-    empty = [bool(one.thoughts.strip()) and not one.text.strip() for one in replies]
+    thinks = often(bool(one.thoughts.strip()) or (one.tokens or 0) > 0 for one in replies)
     if thinks and told == "off":
         return Found(BROKEN, "thinks although told not to")
-    if often([e and one.finish == "stop" for e, one in zip(empty, replies, strict=True)]):
+    empty = [one.finish for one in replies if one.thoughts.strip() and not one.text.strip()]
+    if often(finish == "stop" for finish in empty):
         return Found(BROKEN, "answers lie in the thoughts")
-    cut = often([e and one.finish == "length" for e, one in zip(empty, replies, strict=True)])
     # Other models are asked with less room than a run gives them.
-    if cut and declared != "never":
+    if often(finish == "length" for finish in empty) and declared != "never":
         return Found(BROKEN, "thoughts use up the limit")
     if thinks:
         if declared == "never":
@@ -153,13 +151,11 @@ def judge_usage(
 
     `counts_one`: the family's pictures count a token each.
     """
-    known = [number for number in (*plain, *pictured) if number is not None]
-    if not known:
+    texts, shown = ([n for n in counts if n is not None] for counts in (plain, pictured))
+    if not texts + shown:
         return Found(SUSPICIOUS, "missing")
-    if not any(known):
+    if not any(texts + shown):
         return Found(BROKEN, "zeros")
-    texts = [number for number in plain if number is not None]
-    shown = [number for number in pictured if number is not None]
     if texts and shown and max(shown) - min(texts) < UNCOUNTED and not counts_one:
         return Found(SUSPICIOUS, "pictures are not counted")
     return Found(OK, "counted")
@@ -184,8 +180,8 @@ def judge_repeats(
         if set(at_once) <= set(alone):
             return Found(OK, "same replies")
         return Found(OK, "depends on the batch", {"batch": "differs"})
-    different = len(alone) >= 4 and len(set(alone)) == len(alone)
-    common = [_alike(a, b) for i, a in enumerate(alone) for b in alone[i + 1 :]]
+    different = len(alone) >= 4 and len({*alone}) == len(alone)
+    common = [_alike(*pair) for pair in combinations(alone, 2)]
     if different and likeliest is None and median(common) <= 2:
         return Found(BROKEN, "sampled")
     return Found(SUSPICIOUS, "not repeatable")
