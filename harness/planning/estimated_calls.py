@@ -111,7 +111,7 @@ def estimated_calls(plan: Plan, question: Ready[Any]) -> list[EstimatedCall]:
         role = plan.roles.get(call.role)
         if isinstance(role, EmbeddingRole):
             tokens = role.tokens(call.texts)
-            usual = _usual(role.sheet, role.info, tokens, 0)
+            usual = _usual(role.sheet, role.info, tokens, 0, None, False)
             high = _at_most(role.sheet, role.info, role.upper_tokens(call.texts), 0)
             cases = {"low": usual, "expected": usual, "high": high}
             calls.append(EstimatedCall(call, tokens, role.info, cases, turns - 1))

@@ -13,8 +13,9 @@ from harness.errors import UserError, WithoutEffect
 from harness.planning.estimate import CostEstimate, estimate
 from harness.planning.plan import Plan, plan_run
 from harness.planning.spending import check_cost_limit
-from harness.runs import is_in_use, manifest_before, open_run, read_settled
+from harness.runs import manifest_before, open_run, read_settled
 from harness.runs.finding import State, spent_by, state_of
+from harness.runs.lock import is_in_use
 from harness.session.observers import SessionObserver, open_observers
 from harness.session.run import STOPPED
 from harness.settings import written
