@@ -17,7 +17,7 @@ from adapters.decoding import decoder_of
 from parsers.records import Box
 
 
-class Candidate(msgspec.Struct, frozen=True, gc=False):
+class Candidate(msgspec.Struct, frozen=True, gc=False, eq=False):
     """A candidate of a row: one entry of `pos_candidates` or `neg_candidates`."""
 
     id: str
@@ -36,6 +36,17 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
         """None if it is missing or not four finite numbers."""
         place = self.place
         return _box(place) if isinstance(place, msgspec.Raw) else place
+
+    def __eq__(self, other: object) -> bool:
+        """Return True if both have the same content, also with boxes in different forms."""
+        return isinstance(other, Candidate) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.raw_attributes))
+
+    def _content(self) -> tuple[object, ...]:
+        targets = self.original_target, self.top_level_target
+        return self.id, self.tag, self.box, *targets, self.raw_attributes
 
     @property
     def attributes(self) -> dict[str, str]:

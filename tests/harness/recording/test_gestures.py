@@ -15,10 +15,11 @@ import pytest
 from PIL import Image
 
 from harness.errors import UserError
+from harness.recording import session
 from harness.recording.recorder import Recorder
-from harness.recording.script import Script, play
+from harness.recording.script import Move, Script, play
 from harness.recording.tab import Tab
-from tests.harness.recording.recording import needs_browser, recorded, run, script, site
+from tests.harness.recording.recording import Recording, needs_browser, recorded, run, script, site
 
 SHOP = {
     "/": """<h1 id=h>Start</h1><a id=lamps href=/lamps>Lamps</a> <a id=hop href=/hop>Offers</a>
@@ -295,6 +296,33 @@ def test_a_crash_of_the_page_ends_a_script(
         run("data", "record", address, *given)
     assert "1 step not written" in capsys.readouterr().err
     assert not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_crash_of_the_page_ends_the_task_of_a_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Lines:
+        said = iter(["", "Press it"])
+
+        async def next(self) -> str:
+            return next(self.said)
+
+    async def crashing(lines: Lines, recorder: Recorder, page: Any, tabs: Any) -> None:
+        await play(Script("", (Move("CLICK", "button"),)), page, recorder)
+        await recorder.tabs[0].send("Page.crash")
+
+    opened = session._browser
+    monkeypatch.setattr(session, "Lines", Lines)
+    monkeypatch.setattr(session, "_obeying", crashing)
+    monkeypatch.setattr(session, "check_display", lambda: None)
+    monkeypatch.setattr(session, "_browser", lambda path, visible: opened(path, visible=False))
+    with site({"/": "<button>On</button>"}) as address:
+        assert run("data", "record", address, "--out", str(tmp_path)) == 0
+    found = Recording(tmp_path)
+    assert found.words == ["[button]  On -> CLICK"]
+    assert found.rows[0]["confirmed_task"] == "Press it"
 
 
 @pytest.mark.browser
