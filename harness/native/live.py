@@ -14,8 +14,7 @@ from typing import Literal, Self
 from adapters.conversation import Conversation, Message, Picture, Reply, Result, Shown, Text, user
 from harness.dialogue import Ask, Dialogue
 from harness.native.kinds import NativePage
-from harness.native.looks import Offer, looked
-from harness.native.protocol import acts_in, calls_of
+from harness.native.looks import Offer, calls_of, looked
 from harness.pictures import Recipe
 from harness.protocols.contract import flagged, limit_of
 from harness.protocols.pointing import on_page
@@ -97,7 +96,7 @@ class NativeLive(NativePage):
                 now.conversation = now.reply = None
                 return _ended(reply)
             now.reply, now.failed = reply, None
-            now.said = acts_in(reply, offer)
+            now.said = offer.acts(reply)
             flags = {flag for act in now.said for flag in act.flags}
             if self.safety == "stop" and "safety_check" in flags:
                 return Prediction(Status.REFUSAL, flags=("safety_check",))

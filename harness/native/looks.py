@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.conversation import (
     Message,
     Picture,
     ProviderTool,
+    Reply,
     Result,
     Shown,
     Text,
     Tool,
     ToolCall,
+    canonical_json,
     user,
 )
 from harness.pictures import cropped
+from parsers.actions import mended
 from parsers.native import Act, Call
 from parsers.native.page import Elements
 from parsers.native.spelling import Write
+from parsers.native.tools import acts_of
 from parsers.points import Convention
 from parsers.screen import Point
 
@@ -52,6 +57,13 @@ class Offer:
     halted: str = HALTED
     refs: bool = False
     look: tuple[str, Mapping[str, Any]] | None = None
+
+    def acts(self, reply: Reply) -> list[Act]:
+        """Return the acts of a reply, in the model's numbers."""
+        said = acts_of([Call(one.name, one.arguments) for one in calls_of(reply)], self.read)
+        if self.convention == "unit":
+            return [replace(act, flags=act.flags - {"fraction"}) for act in said]
+        return said
 
     @property
     def state(self) -> Mapping[str, Any] | None:
@@ -126,7 +138,9 @@ def looked(
         case "read_page" | "find" | "get_page_text":
             said = (page or Elements((), (0, 0))).answer(act.text, dict(act.asked))
             return (
-                _STALE.format(act.asked.get("ref")) if said is None else [Text(said or "(empty)")]
+                _STALE.format(mended(str(act.asked["ref"]))[:40])
+                if said is None
+                else [Text(said or "(empty)")]
             )
         case "scroll_to" if page is None or page.place_of(act.ref) is None:
             return _STALE.format(act.ref)
@@ -143,3 +157,16 @@ def looked(
 _STALE = (
     "Error: {} is stale or not found on the current page. Re-read the page to get fresh references."
 )
+
+
+def calls_of(reply: Reply) -> Sequence[ToolCall]:
+    """Return the calls of a reply; those of a policy are written as JSON in its text."""
+    if reply.tool_calls or not reply.text.startswith("[{"):
+        return reply.tool_calls
+    try:
+        listed = json.loads(reply.text)
+        if canonical_json(listed) != reply.text:
+            return ()
+        return [ToolCall("", one["name"], one["arguments"]) for one in listed]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ()

@@ -15,6 +15,7 @@ from harness.native.looks import HALTED, Offer
 from parsers.native import Act, Call, vendors
 from parsers.native import spelling as writing
 from parsers.native.spelling import Write
+from parsers.native.toolsets import toolset
 from parsers.points import Convention
 from parsers.screen import Device
 
@@ -101,7 +102,7 @@ VENDORS: Mapping[str, VendorTool] = {
         {"type": "computer_toolset_20260801"},
         _CLAUDE,
         {"api": ("messages", "")},
-        vendors.toolset,
+        toolset,
         writing.computer_toolset,
         ("computer.screenshot", {}),
         tokens=4520,
@@ -112,7 +113,7 @@ VENDORS: Mapping[str, VendorTool] = {
         {"type": "browser_toolset_20260801"},
         _CLAUDE,
         {"api": ("messages", "")},
-        vendors.toolset,
+        toolset,
         writing.browser_toolset,
         ("browser.read_page", {}),
         tokens=6610,

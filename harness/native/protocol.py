@@ -6,7 +6,6 @@ picture, at most `turns` times. Each kind of unit has a protocol of its own over
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,17 +30,16 @@ from adapters.conversation import (
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError
 from harness.native.functions import QWEN, offered
-from harness.native.looks import Offer, answered
+from harness.native.looks import Offer, answered, calls_of
 from harness.native.offers import VENDORS, VendorTool, tool_of
 from harness.protocols.contract import AskingProtocol, Needs, flagged, limit_of
 from harness.protocols.pointing import check_pointing, numbers_of, on_page, one_picture
 from harness.protocols.texts import Schema, Texts, open_texts
 from harness.views import LiveView, ScreenView
-from parsers.native import Act, Call
+from parsers.native import Act
 from parsers.native.page import Elements
 from parsers.native.reading import Turn, turn_of
 from parsers.native.spelling import spelled
-from parsers.native.tools import acts_of
 from parsers.points import Convention
 from parsers.records import Prediction, Status
 from parsers.screen import Device, Point
@@ -59,26 +57,21 @@ DEVICES: Mapping[Device, str] = {
     "browser": "a web browser",
 }
 _SYSTEM = frozenset({"device", "looks", "fill"})
+_NEEDED = {
+    "place": frozenset({"instruction"}),
+    "step": frozenset({"instruction"}),
+    "history": frozenset({"actions"}),
+}
 _SCHEMA = Schema(
     "native.toml",
     {
-        "name": frozenset(),
+        **dict.fromkeys(("name", "at_once", "fill", "declining"), frozenset[str]()),
         **dict.fromkeys(("system", "script", "pointing", "live"), _SYSTEM),
         "looks": frozenset({"turns"}),
-        "at_once": frozenset(),
-        "fill": frozenset(),
-        "place": frozenset({"instruction"}),
-        "declining": frozenset(),
         "task": frozenset({"goal", "step", "history"}),
-        "step": frozenset({"instruction"}),
-        "history": frozenset({"actions"}),
+        **_NEEDED,
     },
-    {
-        "place": frozenset({"instruction"}),
-        "task": frozenset({"goal"}),
-        "step": frozenset({"instruction"}),
-        "history": frozenset({"actions"}),
-    },
+    {**_NEEDED, "task": frozenset({"goal"})},
 )
 
 
@@ -221,7 +214,7 @@ class Native(AskingProtocol):
             return on_page(point, offer.convention, picture)
 
         def heard(reply: Reply, pointer: Point | None) -> tuple[list[Act], Turn]:
-            said, script = acts_in(reply, offer), self._is_script(view)
+            said, script = offer.acts(reply), self._is_script(view)
             return said, turn_of(said, self.looks, to_page, pointer, script=script, page=page)
 
         flags: set[str] = set()
@@ -346,24 +339,3 @@ class Native(AskingProtocol):
         looks = texts.fill("looks", turns=self.turns) if can_look else texts["at_once"]
         opening = texts.fill(key, device=DEVICES[device], looks=looks, fill=fill).strip()
         return system(opening), illustrated((picture,), question.strip(), order=self.order)
-
-
-def calls_of(reply: Reply) -> Sequence[ToolCall]:
-    """Return the calls of a reply; those of a policy are written as JSON in its text."""
-    if reply.tool_calls or not reply.text.startswith("[{"):
-        return reply.tool_calls
-    try:
-        listed = json.loads(reply.text)
-        if canonical_json(listed) != reply.text:
-            return ()
-        return [ToolCall("", one["name"], one["arguments"]) for one in listed]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ()
-
-
-def acts_in(reply: Reply, offer: Offer) -> list[Act]:
-    """Return the acts of a reply, in the model's numbers."""
-    said = acts_of([Call(one.name, one.arguments) for one in calls_of(reply)], offer.read)
-    if offer.convention == "unit":
-        return [replace(act, flags=act.flags - {"fraction"}) for act in said]
-    return said

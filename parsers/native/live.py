@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from parsers.actions import Action, Value
 from parsers.native import Act
 from parsers.native.page import Elements
-from parsers.screen import Point
 
-_WAYS: dict[str, Point] = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+WAYS: Mapping[str, tuple[int, int]] = {
+    "up": (0, -1),
+    "down": (0, 1),
+    "left": (-1, 0),
+    "right": (1, 0),
+}
 _MODIFIERS = {"ctrl": "Control", "alt": "Alt", "shift": "Shift", "cmd": "Meta"}
 _KEYS = {
     "enter": "Enter",
@@ -73,7 +77,7 @@ def actions_of(act: Act, page: Elements, viewport: tuple[int, int]) -> Iterator[
         case "drag" if act.at and act.to:
             yield done("DRAG", to_x=act.to[0], to_y=act.to[1])
         case "scroll":
-            across, down = _WAYS[act.text]
+            across, down = WAYS[act.text]
             side = viewport[0] if across else viewport[1]
             far = act.far if act.far >= 0 else -act.far * side / 1000
             yield done("SCROLL_BY", delta_x=across * far, delta_y=down * far)

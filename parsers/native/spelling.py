@@ -12,20 +12,12 @@ from typing import Any
 
 from parsers.actions import Action
 from parsers.native import Act, Call, Word
-from parsers.native.live import chord_of
-from parsers.native.vendors import NOTCH_PX
+from parsers.native.live import WAYS, chord_of
+from parsers.native.toolsets import NOTCH_PX
 from parsers.screen import Point, gesture, parts, text_of
 
-SWIPE = 0.4
-"""How far a scroll goes, as a share of the side."""
-NOTCHES = 5
-"""How far it goes where a tool counts notches."""
-_WAYS: Mapping[str, tuple[int, int]] = {
-    "up": (0, -1),
-    "down": (0, 1),
-    "left": (-1, 0),
-    "right": (1, 0),
-}
+SWIPE, NOTCHES = 0.4, 5
+"""How far a scroll goes, as a share of the side, and where a tool counts notches."""
 Size = tuple[int, int]
 Numbers = Callable[[Point], Point]
 """Converts pixels of the original to the model's numbers, rounded as models write them."""
@@ -125,7 +117,7 @@ def meant(action: Action, size: Size, swipes: bool) -> list[Act]:
 
 
 def _swipe(middle: Point, way: str, size: Size) -> tuple[Point, Point]:
-    half = [turn * SWIPE / 2 * side for turn, side in zip(_WAYS[way], size, strict=True)]
+    half = [turn * SWIPE / 2 * side for turn, side in zip(WAYS[way], size, strict=True)]
     start, end = ((middle[0] + s * half[0], middle[1] + s * half[1]) for s in (1, -1))
     return start, end
 
@@ -140,7 +132,7 @@ def _way(action: Action) -> tuple[str, float]:
 
 def _amounts(act: Act, size: Size) -> tuple[int, int]:
     """How many pixels the view goes to the right and down."""
-    across, down = _WAYS[act.text]
+    across, down = WAYS[act.text]
     return across * round(act.far or SWIPE * size[0]), down * round(act.far or SWIPE * size[1])
 
 
@@ -161,33 +153,34 @@ def _call(name: str | None, /, **fields: Any) -> list[Call]:
     return [] if name is None or None in fields.values() else [Call(name, fields)]
 
 
+_FIELDS: Mapping[Word, tuple[str, str]] = {
+    "hover": ("move", ""),
+    "long": ("long_press", ""),
+    "choose": ("choose_option", "option"),
+    "scroll": ("scroll", "direction"),
+    "type": ("type", "text"),
+    "answer": ("answer", "text"),
+    "app": ("open_app", "name"),
+    "end": ("finish", "status"),
+    "wait": ("wait", ""),
+}
+"""Functions of our own by word, with the field that has the text of an act."""
+
+
 def functions(act: Act, size: Size) -> list[Call]:
     """Write an act as a call of a function of our own."""
-    where, presses = _xy(act.at), {"left": "click", "double": "double_click"}
-    match act.word:
-        case "press" if where:
-            return _call(presses.get(act.text, "right_click"), **where)
-        case "hover" | "long" if where:
-            return _call("move" if act.word == "hover" else "long_press", **where)
-        case "choose" if where:
-            return _call("choose_option", **where, option=act.text)
-        case "drag":
-            return _call("drag", **where, **_xy(act.to, "to_x", "to_y"))
-        case "scroll":
-            return _call("scroll", **where, direction=act.text)
-        case "keys":
-            return _call("press_keys", keys=_keys(act.text))
-        case "type" | "answer":
-            return _call(act.word, text=act.text)
-        case "app":
-            return _call("open_app", name=act.text)
-        case "device":
-            return _call(f"press_{act.text}")
-        case "end":
-            return _call("finish", status=act.text)
-        case "wait":
-            return _call("wait")
-    return []
+    where = _xy(act.at)
+    if act.word == "press":
+        presses = {"left": "click", "double": "double_click", "right": "right_click"}
+        return _call(presses.get(act.text) if where else None, **where)
+    if act.word == "drag":
+        return _call("drag", **where, **_xy(act.to, "to_x", "to_y"))
+    if act.word == "keys":
+        return _call("press_keys", keys=_keys(act.text))
+    if act.word == "device":
+        return _call(f"press_{act.text}")
+    name, key = _FIELDS.get(act.word, (None, ""))
+    return _call(name, **where, **({key: act.text} if key else {}))
 
 
 def qwen_computer(act: Act, size: Size) -> list[Call]:
@@ -261,7 +254,7 @@ def computer(act: Act, size: Size) -> list[Call]:
         case "drag":
             return call("drag", path=[_xy(act.at), _xy(act.to)])
         case "scroll":
-            return call("scroll", **_xy(act.at), **_xy(_amounts(act, size), *_SCROLLED))
+            return call("scroll", **_xy(act.at), **_xy(_amounts(act, size), "scroll_x", "scroll_y"))
         case "type":
             return call("type", text=act.text)
         case "keys":
@@ -271,45 +264,39 @@ def computer(act: Act, size: Size) -> list[Call]:
     return []
 
 
-_SCROLLED = "scroll_x", "scroll_y"
-
-
 def computer_toolset(act: Act, size: Size) -> list[Call]:
     """Write an act as a call of the computer toolset."""
-    where = {"coordinate": _pair(act.at)}
-    if act.word == "hover":
-        return _call("computer.mouse_move", **where)
     if act.word == "drag":
         start, end = _pair(act.at), _pair(act.to)
         return _call("computer.left_click_drag", start_coordinate=start, coordinate=end)
-    return _toolset("computer", act, where)
+    return _toolset("computer", "mouse_move", act, coordinate=_pair(act.at))
 
 
 def browser_toolset(act: Act, size: Size) -> list[Call]:
     """Write an act as a call of the browser toolset, which has references beside places."""
-    target: Mapping[str, Any] | None = act.at and {"type": "coordinate", **_xy(act.at)}
+    target: Any = act.at and {"type": "coordinate", **_xy(act.at)}
     if act.ref:
         target = {"type": "ref", "ref": act.ref}
     if act.word == "set":
         return _call("browser.form_input", target=target, value=act.text)
-    if act.word == "hover":
-        return _call("browser.hover", target=target)
     if act.word == "drag":
-        start, end = ({"type": "coordinate", **_xy(point)} for point in (act.at, act.to))
-        return [Call("browser.left_click_drag", {"from": start, "target": end})]
-    return _toolset("browser", act, {"target": target})
+        return _call(
+            "browser.left_click_drag",
+            **{"from": target, "target": {"type": "coordinate", **_xy(act.to)}},
+        )
+    return _toolset("browser", "hover", act, target=target)
 
 
-def _toolset(name: str, act: Act, where: Mapping[str, Any]) -> list[Call]:
+def _toolset(name: str, hover: str, act: Act, **where: Any) -> list[Call]:
+    """Write what both toolsets have."""
     match act.word:
         case "press":
             return _call(f"{name}.{act.text}_click", **where)
+        case "hover":
+            return _call(f"{name}.{hover}", **where)
         case "scroll":
-            more = {
-                "scroll_direction": act.text,
-                "scroll_amount": round(act.far / NOTCH_PX) or NOTCHES,
-            }
-            return _call(f"{name}.scroll", **more, **where)
+            far = round(act.far / NOTCH_PX) or NOTCHES
+            return _call(f"{name}.scroll", scroll_direction=act.text, scroll_amount=far, **where)
         case "type":
             return _call(f"{name}.type", text=act.text)
         case "keys":
@@ -321,44 +308,37 @@ def _toolset(name: str, act: Act, where: Mapping[str, Any]) -> list[Call]:
 
 def gemini_browser(act: Act, size: Size) -> list[Call]:
     """Write an act as a call of Gemini's `computer_use` in a browser."""
-    match act.word:
-        case "press" if act.text != "left" and act.at:
-            return _call(f"{act.text}_click", **_xy(act.at))
-        case "hover":
-            return _call("move", **_xy(act.at))
-        case "scroll":
-            pixels = max(map(abs, _amounts(act, size)))
-            return _call("scroll", **_xy(act.at), direction=act.text, magnitude_in_pixels=pixels)
-        case "keys" if len(_keys(act.text)) > 1:
-            return _call("hotkey", keys=_keys(act.text))
-    return _gemini(act)
+    if act.word == "press" and act.text != "left":
+        return _call(f"{act.text}_click" if act.at else None, **_xy(act.at))
+    if act.word == "hover":
+        return _call("move", **_xy(act.at))
+    if act.word == "scroll":
+        pixels = max(map(abs, _amounts(act, size)))
+        return _call("scroll", **_xy(act.at), direction=act.text, magnitude_in_pixels=pixels)
+    if act.word == "keys" and len(_keys(act.text)) > 1:
+        return _call("hotkey", keys=_keys(act.text))
+    return [] if act.word in ("long", "app") else gemini_mobile(act, size)
 
 
 def gemini_mobile(act: Act, size: Size) -> list[Call]:
     """Write an act as a call of Gemini's `computer_use` on a phone, where a swipe scrolls."""
-    match act.word:
-        case "long":
+    match act.word, act.text:
+        case "press", "left":
+            return _call("click" if act.at else None, **_xy(act.at))
+        case "long", _:
             return _call("long_press", **_xy(act.at))
-        case "app":
+        case "app", _:
             return _call("open_app", app_name=act.text)
-    return _gemini(act)
-
-
-def _gemini(act: Act) -> list[Call]:
-    """Write what all devices have."""
-    match act.word:
-        case "press" if act.text == "left" and act.at:
-            return _call("click", **_xy(act.at))
-        case "drag":
+        case "drag", _:
             ends = _xy(act.at, "start_x", "start_y") | _xy(act.to, "end_x", "end_y")
             return _call("drag_and_drop", **ends)
-        case "type":
+        case "type", _:
             return _call("type", text=act.text)
-        case "keys" if len(_keys(act.text)) == 1:
+        case "keys", _ if len(_keys(act.text)) == 1:
             return _call("press_key", key=act.text)
-        case "device" if act.text == "back":
+        case "device", "back":
             return _call("go_back")
-        case "wait":
+        case "wait", _:
             return _call("wait", seconds=1)
     return []
 

@@ -157,6 +157,12 @@ def _keys(fields: Fields) -> Act:
     return Act("keys", text=mended(chord(listed)))
 
 
+def went(fields: Fields) -> Act:
+    """An address that the page goes to, or back."""
+    url = text_of(fields, "url")
+    return Act("device", text="back") if url == "back" else Act("goto", text=url)
+
+
 def waiting(key: str, usual: float = 1) -> Callable[[Fields], Act]:
     return lambda fields: Act("wait", seconds=number(fields.get(key, usual), key)[0])
 

@@ -94,7 +94,7 @@ def facts(
         if at_once and len(by_looks) > 1:
             shares = [_share(right[side][one.key] for one in at_once) for side in (mine, other)]
             yield (
-                f"settled without a look, as {arms[mine]} chose (turns=0 gives a clean figure): "
+                f"answered without a look, as {arms[mine]} chose (turns=0 gives a clean figure): "
                 f"{counted(len(at_once), declared.unit, declared.units)}, {arms[mine]} "
                 f"{shares[0]}, {arms[other]} {shares[1]}"
             )

@@ -42,7 +42,8 @@ TOOL = Tool("press", "Press a place.", {"type": "object", "properties": {"x": {"
 CALL = ToolCall("call_0", "press", {"x": [1, 2.5, None], "y": "é"})
 QUESTION = Conversation((system("You operate websites."), user(PICTURE, "What would you do?")))
 ASKED = replace(QUESTION, tools=(TOOL,))
-RESULTS = Message("user", (Result("call_0", (Text("Pressed."), PICTURE)), Text("Go on.")))
+RESULT = Result("call_0", (Text("Pressed."), PICTURE))
+RESULTS = Message("user", (RESULT, Text("Go on.")))
 
 
 def calls_then_ends(request: Request) -> Reply:
@@ -94,6 +95,7 @@ def test_tools_are_part_of_what_is_asked(other: Conversation) -> None:
         Message("user", (Result("call_1", (Text("Pressed."), PICTURE)), Text("Go on."))),
         Message("user", (Result("call_0", (Text("Pressed."), PICTURE), True), Text("Go on."))),
         Message("user", (Result("call_0", (Text("Pressed."), PICTURE, Text("Go on."))),)),
+        Message("user", (replace(RESULT, state={"type": "browser_state"}), Text("Go on."))),
     ],
 )
 def test_results_are_part_of_what_is_asked(other: Message) -> None:

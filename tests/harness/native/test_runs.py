@@ -284,3 +284,38 @@ def test_the_oracle_is_right_through_each_tool(
     assert {one[score] for one in valid} == {1.0}
     # What a recorded step does, and with which text, is right as well.
     assert {one.get("operation_exact", 1.0) for one in valid} == {1.0}
+
+
+def test_the_text_of_a_field_may_come_in_the_next_reply_and_rules_read_it_again() -> None:
+    steps = ("--benchmark", "sample", "--limit", "3")
+    done = call("run", *steps, *NATIVE, "--model", "oracle", "--out", "o")
+    assert done.code == 0, done.err
+    field = next(
+        line
+        for line in last_lines("o")
+        if line["prediction"] and line["prediction"]["action"]["name"] == "TYPE"
+    )
+    x, y = field["prediction"]["action"]["point"]
+    width, height = field["detail"]["page_size"]
+    place = {"x": 1000 * x / width, "y": 1000 * y / height}
+
+    def react(ask: Ask) -> Answer:
+        return calling(("type", {"text": "Ohio"}) if ask.rounds else ("click", place))
+
+    with WireServer(react) as server:
+        done = call(*at(server, *steps, *NATIVE, *NUMBERS, "--out", "a"))
+        assert done.code == 0, done.err
+        turn = ("--protocol-option", "pairs=turn")
+        done = call(*at(server, *steps, *NATIVE, *NUMBERS, *turn, "--out", "b"))
+    lines = [line for line in last_lines("a") if line["prediction"]]
+    said = {line["unit_id"]: line["prediction"]["action"] for line in lines}
+    assert said[field["unit_id"]]["name"] == "TYPE"
+    assert said[field["unit_id"]]["arguments"] == {"value": "Ohio"}
+    pairs = sum(one["place"] == "pair" for one in calls("a"))
+    assert pairs == sum(one["name"] != "CLICK" for one in said.values()) > 0
+    assert {one["place"] for one in calls("b")} == {"act"}
+    for rule, read in (("turn", pairs), ("first", pairs), ("next", 0)):
+        again = call("score", "a", "--protocol-option", f"acts={rule}")
+        assert f"{read} of {len(said)} predictions read differently" in again.out
+    wrong = call("score", "b", "--protocol-option", "acts=next")
+    assert wrong.code == 2 and "acts=next has no effect with pairs=turn" in wrong.complaint

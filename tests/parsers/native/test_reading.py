@@ -24,6 +24,7 @@ from parsers.native.spelling import (
     spelled,
 )
 from parsers.native.tools import MOST_ACTS, acts_of
+from parsers.native.toolsets import toolset
 from parsers.records import Status
 from parsers.screen import Point, several
 
@@ -36,8 +37,8 @@ FORMS: dict[str, tuple[Read, Write | None, bool]] = {
     "computer": (reading.functions, None, False),
     "openai": (vendors.computer, computer, False),
     "openai-phone": (vendors.computer, computer, True),
-    "anthropic": (vendors.toolset, computer_toolset, False),
-    "browser": (vendors.toolset, browser_toolset, False),
+    "anthropic": (toolset, computer_toolset, False),
+    "browser": (toolset, browser_toolset, False),
     "gemini-browser": (vendors.gemini, gemini_browser, False),
     "gemini-browser-phone": (vendors.gemini, gemini_browser, True),
     "gemini-mobile": (vendors.gemini, gemini_mobile, True),
@@ -231,7 +232,7 @@ NO_NUMBERS: list[Any] = [math.nan, math.inf, 10**400, True, None, "x", [], {}]
     ("read", "made"),
     [
         (vendors.computer, lambda one: Call("computer", {"actions": [clicked(one)]})),
-        (vendors.toolset, lambda one: Call("computer.left_click", {"coordinate": [one, 5]})),
+        (toolset, lambda one: Call("computer.left_click", {"coordinate": [one, 5]})),
         (vendors.gemini, lambda one: Call("click", {"x": one, "y": 5})),
         (vendors.gemini, lambda one: Call("drag_and_drop", {"start_x": one, "start_y": 5})),
     ],
@@ -249,7 +250,7 @@ def test_places_of_vendors_that_are_no_numbers_are_malformed(
     ("read", "name"),
     [
         (vendors.computer, "computer"),
-        (vendors.toolset, "computer.left_click_drag"),
+        (toolset, "computer.left_click_drag"),
         (vendors.gemini, "type_text_at"),
     ],
 )
@@ -267,7 +268,7 @@ def test_a_million_actions_of_a_call_are_not_all_read() -> None:
     call = Call("computer", {"actions": [clicked(1)] * 1_000_000})
     assert len(acts_of([call], vendors.computer)) == MOST_ACTS
     pressed = Call("computer.key", {"text": "a", "repeat": 10**9})
-    assert [act.word for act in acts_of([pressed], vendors.toolset)] == ["bad"]
+    assert [act.word for act in acts_of([pressed], toolset)] == ["bad"]
 
 
 def test_names_that_no_tool_has_are_looks() -> None:
