@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from harness.errors import UserError, WithoutEffect, from_leaf
 from harness.planning.model import Model
 from harness.planning.plan import Plan
 from harness.planning.pricing import tier_lines
 from harness.settings import Settings
+
+if TYPE_CHECKING:
+    from harness.planning.roles import OpenRole
 
 CONFIRM_FROM = 100
 """More calls than this to a model that costs money have to be confirmed."""
@@ -92,7 +96,7 @@ def check_cost_limit(plan: Plan) -> None:
         check_priced(model, f" (role {name})" if name else "")
 
 
-def check_priced(model: Model, role: str = "") -> None:
+def check_priced(model: Model | OpenRole, role: str = "") -> None:
     """Raise `UserError` for a model whose cost cannot be limited; `role` is part of the words."""
     if not model.can_be_limited:
         free = "; if its server is free, with the prices 0" if model.info.assumed_free else ""
