@@ -104,7 +104,8 @@ class ModelServer:
     def start(
         self, log: Path, say: Say = lambda line: None, when_lost: Say = lambda reason: None
     ) -> None:
-        """Start it, and block until it answers; of one that is lent, only the latter.
+        """Start it, and block until it answers; of one that is lent, only the latter. One that
+        answers already, since its deployment was verified before the run, is left as it is.
 
         Args:
             log: file to which its output is appended.
@@ -117,6 +118,8 @@ class ModelServer:
         """
         self._log, self._say, self._when_lost = log, say, when_lost
         begun = time.monotonic()
+        if self._up.is_set():
+            return
         if self.is_lent:
             say(f"server:   {self.url}, which another process has started")
             self._await_answer(None)

@@ -102,8 +102,8 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         closing.callback(observer.ended)
         observer.begun(plan, len(directory.settled), before)
 
-        verified = None
-        if settings.verify != "off" and (settings.verify or VERIFIED.is_dir()):
+        verified, is_known = None, settings.verify or VERIFIED.is_dir()
+        if is_known and settings.verify != "off" and len(directory.settled) < plan.dialogues:
             verified = await from_leaf("harness.verify.kept:known")(plan, directory, say)
 
         async def preflight() -> None:

@@ -86,14 +86,10 @@ def tokens_by_template(checkpoint: str, texts: tuple[str, ...]) -> tuple[int, ..
         ) from error
     try:
         tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-        prompts = [
-            tokenizer.apply_chat_template(
-                [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=False
-            )
-            for text in texts
-        ]
+        asked = [[{"role": "user", "content": text}] for text in texts]
+        how = {"add_generation_prompt": True, "return_dict": False}
+        return tuple(len(tokenizer.apply_chat_template(one, **how)) for one in asked)
     except Exception as error:
         raise UserError(
             f"--checkpoint {checkpoint}: no chat template can be read: {error}"
         ) from error
-    return tuple(len(tokenizer(one, add_special_tokens=False).input_ids) for one in prompts)

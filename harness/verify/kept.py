@@ -42,8 +42,8 @@ async def known(plan: Plan, directory: RunDirectory, say: Callable[[str], None])
     if settings.verify:
         done = verification(plan)
         done.spent = directory.spent
+        await done.ask(say, directory.path)
         server = await facts_of(plan.model.adapter)
-        await done.ask(say)
         directory.note_spent(done.spent)
         checks = done.judge.checks()
         verdict, _ = overall(checks, strict=False)

@@ -77,8 +77,11 @@ class Verification:
         made = [Request(a.conversation, a.generation(usual, 0), "verify", a.place) for a in asks]
         return len(asks), sum(map(pricing.upper_cost, made))
 
-    async def ask(self, say: Callable[[str], None]) -> None:
-        """Make the calls. Whatever ends them early is in `failed`; what is known is kept."""
+    async def ask(self, say: Callable[[str], None], folder: Path = Path()) -> None:
+        """Make the calls. Whatever ends them early is in `failed`; what is known is kept.
+
+        `folder` is that of the run that asks, whose server starts with it.
+        """
         ended, begun = list[Outcome](), time.monotonic()
         try:
             engine = Engine(
@@ -100,7 +103,7 @@ class Verification:
 
             with on_interrupt(stop):
                 try:
-                    await engine.open(Path(), say)
+                    await engine.open(folder, say)
                     await engine.introduce()
                     job = Job("verify", lambda: dialogue(self.judge), kind="verification")
                     await engine.run([job], ended.append)

@@ -75,7 +75,7 @@ class Deployment:
         if unknown:
             raise ValueError(f"no deployment knows {sorted(unknown)}")
         self.family = str(self.fake.get("family", "qwen3-vl"))
-        self.eyes = Eyes(self.fake.get("weakest", 7.0), self.fake.get("spread", 0.1), self.seed)
+        self.eyes = Eyes(self.fake.get("weakest", 6.0), self.fake.get("spread", 0.1), self.seed)
 
     def __call__(self, ask: Ask) -> Answer:
         with self._lock:

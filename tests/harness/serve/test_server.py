@@ -75,6 +75,14 @@ def test_no_word_of_the_command_goes_through_a_shell(place: Path) -> None:
     server.stop()
 
 
+def test_a_server_that_answers_is_not_started_again(place: Path) -> None:
+    server = ModelServer(OWN, "fake-vl")
+    for _ in range(2):
+        server.start(place / "server.log")
+    assert server.facts["starts"] == 1
+    server.stop()
+
+
 def test_the_last_lines_of_a_server_that_ends_at_once_are_told(place: Path) -> None:
     said: list[str] = []
     log = place / "server.log"

@@ -17,6 +17,7 @@ from harness.verify.checks import QUICK, rows
 from harness.verify.probing import Verification
 from harness.verify.words import Check
 from tests.harness.commands.tool import call, isolate
+from tests.harness.verify.test_scenes import _cases
 from tests.pictures import keep_processes
 from tests.servers import Answer, Ask, WireServer, drop, error
 from tests.servers.deployments import Deployment, tokens
@@ -175,6 +176,20 @@ def test_a_fault_is_named(
     assert found.get("broken", set()) - also == broken - also
     assert found.get("suspicious", set()) - also == suspicious
     assert broken <= found.get("broken", set())
+
+
+@pytest.mark.slow
+def test_deployments_of_the_cases() -> None:
+    for case in _cases("deployments"):
+        given, declared = case["input"], case["input"]["declared"]
+        more = {"effort": declared["effort"]} if "effort" in declared else {}
+        if declared.get("greedy") is False:
+            more["temperature"] = 0.7
+        found = words(verified(given["fake"], declared["family"], **more).judge.checks())
+        for word in ("broken", "suspicious"):
+            expected = set(case["expect"][word])
+            # What the eyes make of a cut or shrunk picture is not the same to the last digit.
+            assert found.get(word, set()) - SMALL == expected - SMALL, case["id"]
 
 
 def test_a_model_told_not_to_think_that_thinks_is_broken() -> None:

