@@ -49,12 +49,7 @@ def record(
         check_display()
     first = _address(url)
     draft = Draft(out, website or (urlsplit(first).hostname or "").removeprefix("www."))
-    try:
-        written = record_task(draft, first, plan, task, browser)
-    except BaseException:
-        if draft.steps:
-            say(f"{counted(len(draft.steps), 'step')} not written", err=True)
-        raise
+    written = record_task(draft, first, plan, task, browser)
     if written is None:
         say("nothing was recorded")
         return 0

@@ -19,6 +19,7 @@ from harness.recording.draft import Draft
 from harness.recording.recorder import Recorder
 from harness.recording.script import Script, play
 from harness.recording.tab import Tab
+from harness.tables import counted
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 1280, 720
 """Size of the viewport, in pixels, as in the data."""
 HELP = "u + Enter: undo the last step; s: hide what you press next; q: end the task"
+UNNAMED = "(a task without a sentence)"
 _LOADING_MS = 30_000
 _SCRIPT_MS = 10_000
 _ENDING_S = 10.0
@@ -44,7 +46,8 @@ def check_display() -> None:
 def record_task(
     draft: Draft, first: str, script: Script | None, sentence: str, browser: Path | None
 ) -> Path | None:
-    """Record until the person ends the task or the page crashes, and write the trajectory.
+    """Record until the person ends the task or the page crashes, and write the trajectory. One that
+    ends by an error or an interrupt is written, too.
 
     Args:
         draft: the trajectory, to which steps are added.
@@ -71,46 +74,51 @@ async def _record(
     draft: Draft, first: str, script: Script | None, sentence: str, executable: Path
 ) -> Path | None:
     lines = None if script else Lines()
-    async with _browser(executable, visible=script is None) as context:
-        recorder = Recorder(draft, say)
-        tabs = Tabs(recorder)
-        context.on("page", tabs.adopt)
-        page = await context.new_page()
-        await tabs.watched(page)
-        await _open(page, first)
-        working = asyncio.create_task(recorder.work())
-        if script:
-            acting = play(script, page, recorder)
-        else:
-            assert lines is not None
-            acting = _obeying(lines, recorder, page, tabs)
-        ending = asyncio.create_task(acting)
-        crashed = asyncio.create_task(tabs.crashed.wait())
-        try:
-            await asyncio.wait([crashed, working, ending], return_when=asyncio.FIRST_COMPLETED)
-            if script and tabs.crashed.is_set():
-                raise UserError("the page crashed")
-            for task in (working, ending):
-                if task.done():
-                    task.result()
-            try:
-                # A crashed page never answers.
-                async with asyncio.timeout(0 if tabs.crashed.is_set() else _ENDING_S):
-                    await recorder.do(recorder.settle)
-            except TimeoutError:
-                say("     (the page does not answer: the last action is not recorded)")
-        finally:
-            for one in (crashed, working, ending):
-                one.cancel()
-    if not draft.steps:
-        return None
+    recorder = Recorder(draft, say)
     sentence = sentence or (script.goal if script else "")
-    while lines and not sentence:
-        say("What was the task? One sentence, as an instruction:")
-        if (line := await lines.next()) is None:
-            raise UserError("the task has no sentence; give it with --task")
-        sentence = line.strip()
-    return draft.finish(sentence, recorder.secrets)
+    try:
+        async with _browser(executable, visible=script is None) as context:
+            tabs = Tabs(recorder)
+            context.on("page", tabs.adopt)
+            page = await context.new_page()
+            await tabs.watched(page)
+            await _open(page, first)
+            working = asyncio.create_task(recorder.work())
+            if script:
+                acting = play(script, page, recorder)
+            else:
+                assert lines is not None
+                acting = _obeying(lines, recorder, page, tabs)
+            ending = asyncio.create_task(acting)
+            crashed = asyncio.create_task(tabs.crashed.wait())
+            try:
+                await asyncio.wait([crashed, working, ending], return_when=asyncio.FIRST_COMPLETED)
+                if script and tabs.crashed.is_set():
+                    raise UserError("the page crashed")
+                for task in (working, ending):
+                    if task.done():
+                        task.result()
+                try:
+                    # A crashed page never answers.
+                    async with asyncio.timeout(0 if tabs.crashed.is_set() else _ENDING_S):
+                        await recorder.do(recorder.settle)
+                except TimeoutError:
+                    say("     (the page does not answer: the last action is not recorded)")
+            finally:
+                for one in (crashed, working, ending):
+                    one.cancel()
+        while draft.steps and lines and not sentence:
+            say("What was the task? One sentence, as an instruction:")
+            if (line := await lines.next()) is None:
+                raise UserError("the task has no sentence; give it with --task")
+            sentence = line.strip()
+    except BaseException:
+        # A person's work is kept, however the recording ends.
+        if draft.steps:
+            written = draft.finish(sentence or UNNAMED, recorder.secrets)
+            say(f"{written}: {counted(len(draft.steps), 'step')} until here", err=True)
+        raise
+    return draft.finish(sentence, recorder.secrets) if draft.steps else None
 
 
 async def _obeying(lines: Lines, recorder: Recorder, page: Page, tabs: Tabs) -> None:
