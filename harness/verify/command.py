@@ -13,7 +13,7 @@ from harness.printing import say
 
 _SETTINGS = (
     *("base_url", "adapter_option", "max_tokens", "temperature", "effort", "protocol_option"),
-    *("concurrency", "timeout_s", "max_cost", "prices", "workers"),
+    *("concurrency", "timeout_s", "max_cost", "prices"),
     *("benchmark", "benchmark_option", "data", "split"),
 )
 _AMONG = ("top_p", "model_seed", "thinking_budget", "attempts", "patience_s")

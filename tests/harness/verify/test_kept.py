@@ -64,7 +64,7 @@ def kept(server: WireServer, name: str = "a", **changes: Any) -> None:
 
 def run(server: WireServer, out: str, *more: str, model: str = "m") -> Called:
     line = ("-m", f"openai:{model}", "--base-url", server.base_url("openai"), "--out", out)
-    asked = ("--benchmark", "sample-grounding", "--limit", "2", "--workers", "1")
+    asked = ("--benchmark", "sample-grounding", "--limit", "2")
     read = ("--protocol-option", "coordinates=per-mille", "--progress", "off")
     return call("run", *line, *asked, *read, *more)
 
