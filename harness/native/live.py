@@ -15,6 +15,7 @@ from adapters.conversation import Conversation, Message, Picture, Reply, Result,
 from harness.dialogue import Ask, Dialogue
 from harness.native.kinds import NativePage
 from harness.native.looks import Offer, calls_of, looked
+from harness.options import History
 from harness.pictures import Recipe
 from harness.protocols.contract import flagged, limit_of
 from harness.protocols.pointing import on_page
@@ -29,6 +30,9 @@ from parsers.points import from_pixels
 from parsers.records import Prediction, Status
 from parsers.reply_text import Nothing, open_reply
 from parsers.screen import Point
+
+MOST_PICTURES = 1_000
+"""Pictures of an episode: more than it has steps."""
 
 
 @dataclass(slots=True)
@@ -64,6 +68,11 @@ class NativeLive(NativePage):
 
     View = LiveView
     episode = None
+
+    @property
+    def history_shown(self) -> History:
+        """All turns, with their pictures."""
+        return History(turns=True, pictures=(MOST_PICTURES, MOST_PICTURES))
 
     def begun(self) -> Self:
         made = replace(self)

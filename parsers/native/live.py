@@ -76,6 +76,8 @@ def actions_of(act: Act, page: Elements, viewport: tuple[int, int]) -> Iterator[
             yield done("HOVER")
         case "drag" if act.at and act.to:
             yield done("DRAG", to_x=act.to[0], to_y=act.to[1])
+        case "scroll" if not act.far:
+            yield done("SCROLL", direction=act.text)
         case "scroll":
             across, down = WAYS[act.text]
             side = viewport[0] if across else viewport[1]

@@ -16,7 +16,7 @@ from parsers.native import Act
 from parsers.native.live import actions_of, chord_of, key_of
 from parsers.native.page import Elements
 from parsers.records import Prediction
-from tests.harness.commands.tool import call, isolate, last_lines
+from tests.harness.commands.tool import at, call, calls, isolate, last_lines
 from tests.harness.live.browsed import needs_browser
 from tests.harness.native.cases import (
     Case,
@@ -29,7 +29,8 @@ from tests.harness.native.cases import (
     replying,
 )
 from tests.harness.native.test_cases import INSIDE, MESSAGES, TOOLS
-from tests.servers import WireServer
+from tests.harness.native.test_runs import calling
+from tests.servers import Answer, WireServer
 
 
 def played(case: Case, adapter: Adapter, protocol: Native) -> tuple[list[Action], str]:
@@ -110,6 +111,7 @@ def test_keys_are_told_in_both_words() -> None:
         (Act("answer", text="4"), ["STOP"]),
         (Act("wait", seconds=2.0), ["WAIT"]),
         (Act("scroll", (1, 1), text="left", far=-500), ["SCROLL_BY"]),
+        (Act("scroll", (1, 1), text="left"), ["SCROLL"]),
         (Act("type", text="a", submit=True), ["KEYS", "PRESS"]),
         (Act("choose", (1, 1), text="b"), ["SELECT"]),
         (Act("app", text="Clock"), []),
@@ -118,7 +120,7 @@ def test_keys_are_told_in_both_words() -> None:
 def test_acts_are_actions_of_a_live_page(act: Act, expected: list[str]) -> None:
     found = list(actions_of(act, Elements((), (100, 100)), (100, 200)))
     assert [one.name for one in found] == expected
-    if act.word == "scroll":
+    if act.far:
         # Thousandths of the width.
         assert found[0].arguments == {"delta_x": -50.0, "delta_y": 0.0}
 
@@ -140,3 +142,33 @@ def test_scripts_succeed_through_native_calls(
     assert done.code == 0, done.err
     found = {line["unit_id"]: line["scores"]["success"] for line in last_lines("a")}
     assert found == {f"{task}-0": 1.0 for task in tasks}
+
+
+@pytest.mark.browser
+@needs_browser
+def test_an_episode_is_one_conversation_with_all_its_pictures(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    corner = ("click", {"x": 900, "y": 900})
+    rounds = [
+        calling(corner, ("press_keys", {"keys": ["tab"]})),
+        calling(("scroll", {"x": 500, "y": 500, "direction": "down"})),
+        Answer("Done."),
+    ]
+    with WireServer(lambda ask: rounds[ask.rounds]) as server:
+        done = call(
+            *at(server, "--benchmark", "miniwob", "--only", "task=enter-text"),
+            *("--benchmark-option", "episodes=1", "--protocol", "native", "--out", "a"),
+            *("--protocol-option", "tool=functions", "--protocol-option", "coordinates=per-mille"),
+        )
+    assert done.code == 0, done.err
+    acted = [one["act"]["action"]["name"] for one in calls("a") if one.get("act", {}).get("action")]
+    assert acted == ["CLICK", "PRESS", "SCROLL", "STOP"]
+    [line] = last_lines("a")
+    assert line["prediction"]["parsed"]["end"] == "stopped"
+    said = [one["role"] for one in server.asks[-1].body["messages"]]
+    roles = ["system", "user", "assistant", "tool", "tool", "user", "assistant", "tool", "user"]
+    assert said == roles
+    told = [one["content"] for one in server.asks[-1].body["messages"] if one["role"] == "tool"]
+    assert told == ["Clicked.", "Pressed tab.", "Scrolled down."]
