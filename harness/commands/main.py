@@ -44,7 +44,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
         "export": (None, "Write runs in the formats of other projects."),
     },
     "Data": {
-        "data": ("harness.commands.data:data", "Check, import, record and store data."),
+        "data": ("harness.commands.data:data", "Check, list and record data."),
         "environments": (
             "harness.commands.groups:environments",
             "Play recorded tasks; check an environment of BrowserGym.",
