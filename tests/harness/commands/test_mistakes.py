@@ -37,7 +37,6 @@ MISTAKES = {
     "benchmarks sample extra": "unexpected extra argument (extra)",
     "report notes.txt": "notes.txt is not a run directory",
     "report runs/a --average max": "'max' is not one of 'macro', 'micro', 'cells'",
-    "report runs/a --format parquet": "--format parquet needs a file: give --out",
     "report runs/a -o runs": "cannot write runs: Is a directory",
     "compare runs/a runs/a": "a comparison needs two different runs",
     "errors runs/g --by operation": "g cannot be counted by operation: expected split or website",

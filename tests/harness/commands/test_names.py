@@ -93,7 +93,7 @@ VALUES = {
 def test_every_name_is_in_one_of_the_lists() -> None:
     now = {setting.key for setting in SETTINGS.values()}
     among = [name for names in AMONG.values() for name in names]
-    assert now == {*HERE, *among, "redo_from"}
+    assert now == {*HERE, *among, "redo_from", "verify"}
     assert len(HERE) + len(among) + len(GONE) + len(WITHOUT) == 102, "the names of before"
     assert now.isdisjoint(name for name, _ in GONE)
 

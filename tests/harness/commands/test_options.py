@@ -85,10 +85,6 @@ def test_a_short_form_and_its_option_are_one(
     [
         (("--dtype", "float32"), "no such option: --dtype; give --adapter-option dtype=VALUE"),
         (
-            ("--no-trust-remote-code",),
-            "no such option: --no-trust-remote-code; give --adapter-option trust_remote_code",
-        ),
-        (
             ("--benchmark-option", "step_rul=f1"),
             "sample has no such option; did you mean 'step_rule'?",
         ),

@@ -113,7 +113,8 @@ def test_a_run_that_somebody_writes_to_is_refused(tmp_path: Path) -> None:
             RunDirectory.start(tmp_path / "r", SETUP)
         code = (
             "import pathlib, sys\n"
-            "from harness.runs import RunDirectory, RunInUse, Setup\n"
+            "from harness.errors import RunInUse\n"
+            "from harness.runs import RunDirectory, Setup\n"
             "from parsers import MIND2WEB\n"
             "setup = Setup(config={}, declaration=MIND2WEB)\n"
             "try: RunDirectory.start(pathlib.Path(sys.argv[1]), setup)\n"

@@ -53,7 +53,7 @@ def test_a_server_is_ready_when_it_lists_its_models_and_nothing_is_left_of_it(pl
     command = f"{OWN} --stray {shlex.quote(str(place / 'pids'))}"
     with started(command, log, said.append) as server:
         facts = server.facts
-        assert facts == {"command": command, "version": "0.0.7", "models": ["fake-vl"], "starts": 1}
+        assert facts == {"command": command, "version": "0.0.7", "models": ["fake-vl"]}
         port = server.url.removeprefix("http://127.0.0.1:").removesuffix("/v1")
         assert f"fake-vl {port}" in said[0]
         assert said[-1].startswith("server:   0.0.7 ready after")
@@ -76,11 +76,11 @@ def test_no_word_of_the_command_goes_through_a_shell(place: Path) -> None:
 
 
 def test_a_server_that_answers_is_not_started_again(place: Path) -> None:
-    server = ModelServer(OWN, "fake-vl")
-    for _ in range(2):
-        server.start(place / "server.log")
-    assert server.facts["starts"] == 1
+    server, said = ModelServer(OWN, "fake-vl"), list[str]()
+    server.start(place / "server.log")
+    server.start(place / "server.log", said.append)
     server.stop()
+    assert said == []
 
 
 def test_the_last_lines_of_a_server_that_ends_at_once_are_told(place: Path) -> None:

@@ -274,7 +274,8 @@ def test_a_text_is_embedded_once_in_a_run() -> None:
         return Answer(text="Search for it")
 
     with WireServer(react) as server:
-        assert call(*line(server, "--no-preflight"), "--out", "a").code == 0
+        done = call(*line(server, "--no-preflight", "--concurrency", "1"), "--out", "a")
+    assert done.code == 0
     # Calls that are under way together may have texts in common.
     texts = texts_of("a")
     assert set(sent) == set(texts) and len(set(texts)) <= len(sent) < len(texts)
