@@ -15,8 +15,8 @@ from harness.protocols.coordinates import smallest_under
 from harness.protocols.pointing import numbers_of
 from harness.views import PlaceView, ScreenView, StepView
 from parsers.grounding import POINTING
-from parsers.native.page import LONGEST_NAME, Element, Elements, role_of
-from parsers.native.reading import Turn, as_place, as_screen_step, text_only
+from parsers.native.page import LONGEST_NAME, Elements, PageElement, role_of
+from parsers.native.reading import ReplyActs, as_place, as_screen_step, text_only
 from parsers.native.web import as_step, is_half
 from parsers.records import Description, Prediction
 from parsers.screen import SCREEN, Device, Point, Task
@@ -43,7 +43,7 @@ class NativePlace(Native):
             question += "\n\n" + self.texts["declining"]
         return self._asked("pointing", "computer", question, picture)
 
-    def read(self, turn: Turn, view: PlaceView, page: Elements | None) -> Prediction:
+    def read(self, turn: ReplyActs, view: PlaceView, page: Elements | None) -> Prediction:
         return as_place(turn)
 
     def unread(self, reply: Reply, view: PlaceView) -> Prediction:
@@ -85,7 +85,7 @@ class NativeScreen(Native):
         task: Task = view.content
         return task.device, task.has
 
-    def read(self, turn: Turn, view: ScreenView, page: Elements | None) -> Prediction:
+    def read(self, turn: ReplyActs, view: ScreenView, page: Elements | None) -> Prediction:
         task = view.content
         rule = "turn" if task.script else self.acts
         return as_screen_step(turn, rule, phone=task.device == "phone", script=task.script)
@@ -153,10 +153,10 @@ class NativeStep(NativePage):
         question = self.task(step.info.task, step.history[len(step.history) - shown :])
         return self._asked("system", "browser", question, picture, self.texts["fill"])
 
-    def reads_on(self, turn: Turn, page: Elements | None) -> bool:
+    def reads_on(self, turn: ReplyActs, page: Elements | None) -> bool:
         return self.pairs == "next" and page is not None and is_half(turn, page)
 
-    def read(self, turn: Turn, view: StepView, page: Elements | None) -> Prediction:
+    def read(self, turn: ReplyActs, view: StepView, page: Elements | None) -> Prediction:
         assert page is not None
         said = as_step(turn, self.pairs if self.acts == "auto" else self.acts, page)
         under = smallest_under(said.point, view.choices) if said.point else None
@@ -189,6 +189,6 @@ def elements_of(view: StepView) -> Elements:
         role = told.role or role_of(choice.tag, told.type)
         name = " ".join(name.split())[:LONGEST_NAME]
         listed.append(
-            Element(choice.id, choice.tag, told.type, role, name, choice.box, above(choice.id))
+            PageElement(choice.id, choice.tag, told.type, role, name, choice.box, above(choice.id))
         )
     return Elements(listed, step.page_size or (0, 0))

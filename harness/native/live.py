@@ -22,10 +22,10 @@ from harness.protocols.pointing import on_page
 from harness.views import LiveView
 from parsers.actions import Action
 from parsers.live import STOPS
-from parsers.native import Act
+from parsers.native import ToolAct
 from parsers.native.live import actions_of, told
 from parsers.native.page import Elements
-from parsers.native.reading import Turn, turn_of
+from parsers.native.reading import ReplyActs, reply_acts
 from parsers.points import from_pixels
 from parsers.records import Prediction, Status
 from parsers.reply_text import Nothing, open_reply
@@ -47,7 +47,7 @@ class _Episode:
 
     conversation: Conversation | None = None
     reply: Reply | None = None
-    said: list[Act] = field(default_factory=list)
+    said: list[ToolAct] = field(default_factory=list)
     left: deque[tuple[int, Action]] = field(default_factory=deque)
     doing: int = 0
     failed: tuple[int, str] | None = None
@@ -109,7 +109,7 @@ class NativeLive(NativePage):
             flags = {flag for act in now.said for flag in act.flags}
             if self.safety == "stop" and "safety_check" in flags:
                 return Prediction(Status.REFUSAL, flags=("safety_check",))
-            turn = turn_of(
+            turn = reply_acts(
                 now.said,
                 frozenset(),
                 lambda point: _anywhere(point, offer, picture),
@@ -123,7 +123,7 @@ class NativeLive(NativePage):
                 return flagged(now.next(), flags)
         return Prediction(Status.NO_ELEMENT, flags=("looks_only",))
 
-    def read(self, turn: Turn, view: LiveView, page: Elements | None) -> Prediction:
+    def read(self, turn: ReplyActs, view: LiveView, page: Elements | None) -> Prediction:
         raise NotImplementedError
 
     def write(self, view: LiveView, said: Prediction) -> Mapping[str, str]:
@@ -133,7 +133,7 @@ class NativeLive(NativePage):
         return super().write(view, said)
 
 
-def _queue(now: _Episode, turn: Turn, page: Elements, size: tuple[int, int]) -> None:
+def _queue(now: _Episode, turn: ReplyActs, page: Elements, size: tuple[int, int]) -> None:
     """Line up the actions of a reply, up to the first that no page can do."""
     for act in turn.acts:
         done = [] if act.outside or act.word == "bad" else list(actions_of(act, page, size))

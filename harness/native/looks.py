@@ -22,7 +22,7 @@ from adapters.conversation import (
 )
 from harness.pictures import cropped
 from parsers.actions import mended
-from parsers.native import Act, Call
+from parsers.native import ToolAct, ToolUse
 from parsers.native.page import Elements
 from parsers.native.spelling import Write
 from parsers.native.tools import acts_of
@@ -48,7 +48,7 @@ class Offer:
     """
 
     tools: tuple[Tool | ProviderTool, ...]
-    read: Callable[[Call], Iterator[Act]]
+    read: Callable[[ToolUse], Iterator[ToolAct]]
     write: Write | None
     convention: Convention
     shows: bool = False
@@ -58,9 +58,9 @@ class Offer:
     refs: bool = False
     look: tuple[str, Mapping[str, Any]] | None = None
 
-    def acts(self, reply: Reply) -> list[Act]:
+    def acts(self, reply: Reply) -> list[ToolAct]:
         """Return the acts of a reply, in the model's numbers."""
-        said = acts_of([Call(one.name, one.arguments) for one in calls_of(reply)], self.read)
+        said = acts_of([ToolUse(one.name, one.arguments) for one in calls_of(reply)], self.read)
         if self.convention == "unit":
             return [replace(act, flags=act.flags - {"fraction"}) for act in said]
         return said
@@ -81,7 +81,7 @@ _TAB = {
 def answered(
     offer: Offer,
     calls: Sequence[ToolCall],
-    acts: Sequence[Act],
+    acts: Sequence[ToolAct],
     picture: Picture,
     to_page: Callable[[Point], Point | None],
     page: Elements | None = None,
@@ -117,7 +117,7 @@ def answered(
 
 
 def looked(
-    act: Act, picture: Picture, to_page: Callable[[Point], Point | None], page: Elements | None
+    act: ToolAct, picture: Picture, to_page: Callable[[Point], Point | None], page: Elements | None
 ) -> list[Shown] | str:
     """Return what a look shows, in the words that the published tools have for it; a text where
     it fails."""

@@ -12,7 +12,7 @@ from adapters.conversation import ProviderTool
 from harness.errors import UserError
 from harness.native.functions import beside
 from harness.native.looks import HALTED, Offer
-from parsers.native import Act, Call, vendors
+from parsers.native import ToolAct, ToolUse, vendors
 from parsers.native import spelling as writing
 from parsers.native.spelling import Write
 from parsers.native.toolsets import toolset
@@ -39,7 +39,7 @@ class VendorTool:
     entry: Mapping[str, object]
     models: re.Pattern[str]
     settings: Mapping[str, tuple[str, str]]
-    read: Callable[[Call], Iterator[Act]]
+    read: Callable[[ToolUse], Iterator[ToolAct]]
     write: Write
     look: tuple[str, Mapping[str, Any]]
     convention: Convention = "absolute"

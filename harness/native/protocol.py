@@ -36,9 +36,9 @@ from harness.protocols.contract import AskingProtocol, Needs, flagged, limit_of
 from harness.protocols.pointing import check_pointing, numbers_of, on_page, one_picture
 from harness.protocols.texts import Schema, Texts, open_texts
 from harness.views import LiveView, ScreenView
-from parsers.native import Act
+from parsers.native import ToolAct
 from parsers.native.page import Elements
-from parsers.native.reading import Turn, turn_of
+from parsers.native.reading import ReplyActs, reply_acts
 from parsers.native.spelling import spelled
 from parsers.points import Convention
 from parsers.records import Prediction, Status
@@ -213,9 +213,9 @@ class Native(AskingProtocol):
         def to_page(point: Point) -> Point | None:
             return on_page(point, offer.convention, picture)
 
-        def heard(reply: Reply, pointer: Point | None) -> tuple[list[Act], Turn]:
+        def heard(reply: Reply, pointer: Point | None) -> tuple[list[ToolAct], ReplyActs]:
             said, script = offer.acts(reply), self._is_script(view)
-            return said, turn_of(said, self.looks, to_page, pointer, script=script, page=page)
+            return said, reply_acts(said, self.looks, to_page, pointer, script=script, page=page)
 
         flags: set[str] = set()
         pointer: Point | None = None
@@ -289,12 +289,12 @@ class Native(AskingProtocol):
         """Return the middle of an element, None for one that cannot be seen."""
         return None
 
-    def reads_on(self, turn: Turn, page: Elements | None) -> bool:
+    def reads_on(self, turn: ReplyActs, page: Elements | None) -> bool:
         """Return whether the reply behind this one belongs to it."""
         return False
 
     @abstractmethod
-    def read(self, turn: Turn, view: Any, page: Elements | None) -> Prediction:
+    def read(self, turn: ReplyActs, view: Any, page: Elements | None) -> Prediction:
         """Return the prediction of a reply that acts."""
 
     @abstractmethod

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from parsers.actions import Action, Value
-from parsers.native import Act, Word
+from parsers.native import ToolAct, Word
 from parsers.native.page import Elements
 from parsers.records import Prediction, Status
 from parsers.reply_text import Nothing, open_reply, refuses
@@ -31,7 +31,7 @@ _PLACED = frozenset(("press", "long", "drag"))
 
 
 @dataclass(slots=True)
-class Turn:
+class ReplyActs:
     """What a reply does, its places in pixels of the original.
 
     acts: in the order of output; empty where the model only looks.
@@ -39,20 +39,20 @@ class Turn:
     then: acts of the reply behind it, where that was read for the text of a field.
     """
 
-    acts: list[Act]
+    acts: list[ToolAct]
     pointer: Point | None
-    then: Sequence[Act] = ()
+    then: Sequence[ToolAct] = ()
 
 
-def turn_of(
-    said: Sequence[Act],
+def reply_acts(
+    said: Sequence[ToolAct],
     looks: frozenset[str],
     to_page: Callable[[Point], Point | None],
     pointer: Point | None = None,
     *,
     script: bool = False,
     page: Elements | None = None,
-) -> Turn:
+) -> ReplyActs:
     """Return the acts of a reply: buttons that go down and up are presses, and a hover is part of
     the press behind it.
 
@@ -65,10 +65,12 @@ def turn_of(
     """
     acts, pointer = _without_buttons([_on_page(act, to_page, page) for act in said], pointer)
     acts = [act for act in acts if act.word not in looks and act.word not in ("look", "unknown")]
-    return Turn(_without_hovers(acts, script), pointer)
+    return ReplyActs(_without_hovers(acts, script), pointer)
 
 
-def _on_page(act: Act, to_page: Callable[[Point], Point | None], page: Elements | None) -> Act:
+def _on_page(
+    act: ToolAct, to_page: Callable[[Point], Point | None], page: Elements | None
+) -> ToolAct:
     if act.ref and (page is None or page.place_of(act.ref) is None):
         return replace(act, outside=True)
     at, to = (one and to_page(one) for one in (act.at, act.to))
@@ -77,9 +79,11 @@ def _on_page(act: Act, to_page: Callable[[Point], Point | None], page: Elements 
     return replace(act, at=at, to=to)
 
 
-def _without_buttons(said: Sequence[Act], pointer: Point | None) -> tuple[list[Act], Point | None]:
-    acts: list[Act] = []
-    down: Act | None = None
+def _without_buttons(
+    said: Sequence[ToolAct], pointer: Point | None
+) -> tuple[list[ToolAct], Point | None]:
+    acts: list[ToolAct] = []
+    down: ToolAct | None = None
     held_s = 0.0
     for act in said:
         if act.word == "down":
@@ -110,9 +114,9 @@ def _without_buttons(said: Sequence[Act], pointer: Point | None) -> tuple[list[A
     return acts, pointer
 
 
-def _without_hovers(acts: Sequence[Act], script: bool) -> list[Act]:
-    kept: list[Act] = []
-    waiting: list[Act] = []
+def _without_hovers(acts: Sequence[ToolAct], script: bool) -> list[ToolAct]:
+    kept: list[ToolAct] = []
+    waiting: list[ToolAct] = []
     for act in acts:
         if act.word == "hover":
             waiting.append(act)
@@ -132,13 +136,14 @@ def _without_hovers(acts: Sequence[Act], script: bool) -> list[Act]:
     return sorted([*kept, *waiting], key=lambda act: order.get(id(act), len(acts)))
 
 
-def folded(acts: Sequence[Act]) -> list[Act]:
+def folded(acts: Sequence[ToolAct]) -> list[ToolAct]:
     """Return acts with those joined that belong together.
 
-    >>> [act.word for act in folded([Act("press", (1, 2), text="left"), Act("type", text="a")])]
+    >>> press, text = ToolAct("press", (1, 2), text="left"), ToolAct("type", text="a")
+    >>> [act.word for act in folded([press, text])]
     ['type']
     """
-    done: list[Act] = []
+    done: list[ToolAct] = []
     for act in acts:
         last = done[-1] if done else None
         if act.word == "type" and act.at is None and last is not None and _selects(last):
@@ -161,7 +166,7 @@ def folded(acts: Sequence[Act]) -> list[Act]:
     return done
 
 
-def _selects(act: Act) -> bool:
+def _selects(act: ToolAct) -> bool:
     return act.word == "keys" and act.text in _SELECTING
 
 
@@ -186,7 +191,7 @@ def text_only(text: str, finish: str, *, declines: bool = False, ends: bool = Fa
     return Prediction(Status.PARSE_ERROR, flags=("text_only",))
 
 
-def as_place(turn: Turn) -> Prediction:
+def as_place(turn: ReplyActs) -> Prediction:
     """Return the place that a reply points at."""
     act, *rest = turn.acts
     # Nothing is typed at a place: whether Enter follows says nothing.
@@ -200,7 +205,7 @@ def as_place(turn: Turn) -> Prediction:
     return read_act(act, Status.ANSWERED, action, flags)
 
 
-def as_screen_step(turn: Turn, rule: Rule, *, phone: bool, script: bool) -> Prediction:
+def as_screen_step(turn: ReplyActs, rule: Rule, *, phone: bool, script: bool) -> Prediction:
     """Return the action of a reply on a screen; in a script, all of them."""
     acts = folded(turn.acts) if rule == "turn" else turn.acts
     read = [_screen_step(act, phone) for act in acts[: KEPT if script else 1]]
@@ -237,7 +242,7 @@ _PRESSES = {
 _ON_PHONES = {"back", "home", "recents", "enter"}
 
 
-def _screen_step(act: Act, phone: bool) -> Prediction:
+def _screen_step(act: ToolAct, phone: bool) -> Prediction:
     flags: tuple[str, ...] = ()
     action: Action | None = None
     if act.word == "press" and act.text in _PRESSES:
@@ -272,7 +277,7 @@ def _screen_step(act: Act, phone: bool) -> Prediction:
 
 
 def read_act(
-    act: Act,
+    act: ToolAct,
     status: Status,
     action: Action | None,
     flags: Sequence[str] = (),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from parsers.actions import Action
-from parsers.native import Act, Call, Word
+from parsers.native import ToolAct, ToolUse, Word
 from parsers.native.live import WAYS, chord_of
 from parsers.native.toolsets import NOTCH_PX
 from parsers.screen import Point, gesture, parts, text_of
@@ -21,7 +21,7 @@ SWIPE, NOTCHES = 0.4, 5
 Size = tuple[int, int]
 Numbers = Callable[[Point], Point]
 """Converts pixels of the original to the model's numbers, rounded as models write them."""
-Write = Callable[[Act, Size], list[Call]]
+Write = Callable[[ToolAct, Size], list[ToolUse]]
 """Writes an act, its places in the model's numbers, on a picture of that size."""
 
 
@@ -32,7 +32,7 @@ def spelled(
     size: Size,
     offered: Collection[str],
     ref: str = "",
-) -> list[Call] | None:
+) -> list[ToolUse] | None:
     """Return the calls of an action, or of several done one after the other; None if nothing that
     is offered has words for one of them.
 
@@ -40,7 +40,7 @@ def spelled(
     offered: names of the functions of our own that stand beside it.
     ref: the element that the action is done to, where the tool has references.
     """
-    calls: list[Call] = []
+    calls: list[ToolUse] = []
     for act in (act for one in parts(action) for act in meant(one, size, write in _SWIPING)):
         at, to = (point and numbers(point) for point in (act.at, act.to))
         found = _written(replace(act, at=at, to=to, ref=ref), write, size, offered)
@@ -53,7 +53,9 @@ def spelled(
     return calls or None
 
 
-def _written(act: Act, write: Write | None, size: Size, offered: Collection[str]) -> list[Call]:
+def _written(
+    act: ToolAct, write: Write | None, size: Size, offered: Collection[str]
+) -> list[ToolUse]:
     found = write(act, size) if write else []
     return found or [one for one in functions(act, size) if one.name in offered]
 
@@ -82,38 +84,38 @@ _TEXTS: Mapping[str, Word] = {
 }
 
 
-def meant(action: Action, size: Size, swipes: bool) -> list[Act]:
+def meant(action: Action, size: Size, swipes: bool) -> list[ToolAct]:
     """Return the acts of one action, [] for what no tool says. `swipes`: fingers scroll."""
     name, at, moved = action.name, action.point, gesture(action)
     text = text_of(action) or str(action.arguments.get("value", ""))
     if name in ("TYPE", "SELECT") and action.element is not None:
-        return [Act("set", text=text)]
+        return [ToolAct("set", text=text)]
     if name in ("type", "TYPE"):
-        first = [] if at is None else [Act("press", at, text="left")]
-        enter = [Act("keys", text="enter")] if action.arguments.get("submit") else []
-        return [*first, Act("type", text=text), *enter]
+        first = [] if at is None else [ToolAct("press", at, text="left")]
+        enter = [ToolAct("keys", text="enter")] if action.arguments.get("submit") else []
+        return [*first, ToolAct("type", text=text), *enter]
     if name == "SELECT":
-        return [Act("choose", at, text=text)]
+        return [ToolAct("choose", at, text=text)]
     if name in ("drag", "DRAG") and moved is not None:
-        return [Act("drag", *moved)]
+        return [ToolAct("drag", *moved)]
     if name in ("PRESS", "ENTER"):
-        key = Act("keys", text=chord_of(str(action.arguments.get("key", "Enter"))))
-        return [*([] if at is None else [Act("press", at, text="left")]), key]
+        key = ToolAct("keys", text=chord_of(str(action.arguments.get("key", "Enter"))))
+        return [*([] if at is None else [ToolAct("press", at, text="left")]), key]
     if name == "SCROLL_BY":
         way, far = _way(action)
-        return [Act("scroll", at or (size[0] / 2, size[1] / 2), text=way, far=far)]
+        return [ToolAct("scroll", at or (size[0] / 2, size[1] / 2), text=way, far=far)]
     if name in ("scroll", "SCROLL"):
         middle, way = (size[0] / 2, size[1] / 2), str(action.arguments.get("direction", "down"))
         if swipes:
-            return [Act("drag", *(moved or _swipe(middle, way, size)))]
-        return [Act("scroll", middle, text=way)]
+            return [ToolAct("drag", *(moved or _swipe(middle, way, size)))]
+        return [ToolAct("scroll", middle, text=way)]
     if name in _TEXTS:
-        return [Act(_TEXTS[name], text=text)]
+        return [ToolAct(_TEXTS[name], text=text)]
     word, kind = _MEANT.get(name, ("other", ""))
     nowhere = at is None and action.element is None
     if word == "other" or (nowhere and word in ("press", "hover", "long")):
         return []
-    return [Act(word, at, text=kind)]
+    return [ToolAct(word, at, text=kind)]
 
 
 def _swipe(middle: Point, way: str, size: Size) -> tuple[Point, Point]:
@@ -130,7 +132,7 @@ def _way(action: Action) -> tuple[str, float]:
     return "down" if down > 0 else "up", abs(down)
 
 
-def _amounts(act: Act, size: Size) -> tuple[int, int]:
+def _amounts(act: ToolAct, size: Size) -> tuple[int, int]:
     """How many pixels the view goes to the right and down."""
     across, down = WAYS[act.text]
     return across * round(act.far or SWIPE * size[0]), down * round(act.far or SWIPE * size[1])
@@ -148,9 +150,9 @@ def _keys(text: str) -> list[str]:
     return text.split("+") if len(text) > 1 else [text]
 
 
-def _call(name: str | None, /, **fields: Any) -> list[Call]:
+def _call(name: str | None, /, **fields: Any) -> list[ToolUse]:
     """One call; [] without a name, or without a place that it needs."""
-    return [] if name is None or None in fields.values() else [Call(name, fields)]
+    return [] if name is None or None in fields.values() else [ToolUse(name, fields)]
 
 
 _FIELDS: Mapping[Word, tuple[str, str]] = {
@@ -167,7 +169,7 @@ _FIELDS: Mapping[Word, tuple[str, str]] = {
 """Functions of our own by word, with the field that has the text of an act."""
 
 
-def functions(act: Act, size: Size) -> list[Call]:
+def functions(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as a call of a function of our own."""
     where = _xy(act.at)
     if act.word == "press":
@@ -183,10 +185,10 @@ def functions(act: Act, size: Size) -> list[Call]:
     return _call(name, **where, **({key: act.text} if key else {}))
 
 
-def qwen_computer(act: Act, size: Size) -> list[Call]:
+def qwen_computer(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as calls of Qwen's `computer_use`."""
 
-    def call(action: str, **fields: Any) -> list[Call]:
+    def call(action: str, **fields: Any) -> list[ToolUse]:
         return _call("computer_use", action=action, **fields)
 
     match act.word:
@@ -209,10 +211,10 @@ def qwen_computer(act: Act, size: Size) -> list[Call]:
     return _qwen(act, call)
 
 
-def qwen_mobile(act: Act, size: Size) -> list[Call]:
+def qwen_mobile(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as calls of Qwen's `mobile_use`."""
 
-    def call(action: str, **fields: Any) -> list[Call]:
+    def call(action: str, **fields: Any) -> list[ToolUse]:
         return _call("mobile_use", action=action, **fields)
 
     buttons = {"back": "Back", "home": "Home", "recents": "Menu", "enter": "Enter"}
@@ -230,7 +232,7 @@ def qwen_mobile(act: Act, size: Size) -> list[Call]:
     return _qwen(act, call)
 
 
-def _qwen(act: Act, call: Callable[..., list[Call]]) -> list[Call]:
+def _qwen(act: ToolAct, call: Callable[..., list[ToolUse]]) -> list[ToolUse]:
     if act.word == "wait":
         return call("wait", time=1)
     if act.word == "end":
@@ -238,11 +240,11 @@ def _qwen(act: Act, call: Callable[..., list[Call]]) -> list[Call]:
     return call(act.word, text=act.text) if act.word in ("type", "answer") else []
 
 
-def computer(act: Act, size: Size) -> list[Call]:
+def computer(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as a call of the tool `computer`."""
 
-    def call(kind: str, **fields: Any) -> list[Call]:
-        return [Call("computer", {"actions": [{"type": kind, **fields}]})]
+    def call(kind: str, **fields: Any) -> list[ToolUse]:
+        return [ToolUse("computer", {"actions": [{"type": kind, **fields}]})]
 
     match act.word:
         case "press" if act.at and act.text == "double":
@@ -264,7 +266,7 @@ def computer(act: Act, size: Size) -> list[Call]:
     return []
 
 
-def computer_toolset(act: Act, size: Size) -> list[Call]:
+def computer_toolset(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as a call of the computer toolset."""
     if act.word == "drag":
         start, end = _pair(act.at), _pair(act.to)
@@ -272,7 +274,7 @@ def computer_toolset(act: Act, size: Size) -> list[Call]:
     return _toolset("computer", "mouse_move", act, coordinate=_pair(act.at))
 
 
-def browser_toolset(act: Act, size: Size) -> list[Call]:
+def browser_toolset(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as a call of the browser toolset, which has references beside places."""
     target: Any = act.at and {"type": "coordinate", **_xy(act.at)}
     if act.ref:
@@ -287,7 +289,7 @@ def browser_toolset(act: Act, size: Size) -> list[Call]:
     return _toolset("browser", "hover", act, target=target)
 
 
-def _toolset(name: str, hover: str, act: Act, **where: Any) -> list[Call]:
+def _toolset(name: str, hover: str, act: ToolAct, **where: Any) -> list[ToolUse]:
     """Write what both toolsets have."""
     match act.word:
         case "press":
@@ -306,7 +308,7 @@ def _toolset(name: str, hover: str, act: Act, **where: Any) -> list[Call]:
     return []
 
 
-def gemini_browser(act: Act, size: Size) -> list[Call]:
+def gemini_browser(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as a call of Gemini's `computer_use` in a browser."""
     if act.word == "press" and act.text != "left":
         return _call(f"{act.text}_click" if act.at else None, **_xy(act.at))
@@ -320,7 +322,7 @@ def gemini_browser(act: Act, size: Size) -> list[Call]:
     return [] if act.word in ("long", "app") else gemini_mobile(act, size)
 
 
-def gemini_mobile(act: Act, size: Size) -> list[Call]:
+def gemini_mobile(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as a call of Gemini's `computer_use` on a phone, where a swipe scrolls."""
     match act.word, act.text:
         case "press", "left":

@@ -12,7 +12,7 @@ from adapters import Adapter, Generation, Reply, Request
 from harness.dialogue import Ask
 from harness.native.protocol import Native
 from parsers.actions import Action
-from parsers.native import Act
+from parsers.native import ToolAct
 from parsers.native.live import actions_of, chord_of, key_of
 from parsers.native.page import Elements
 from parsers.records import Prediction
@@ -102,22 +102,22 @@ def test_keys_are_told_in_both_words() -> None:
 @pytest.mark.parametrize(
     ("act", "expected"),
     [
-        (Act("press", text="left"), []),
-        (Act("press", ref="ref_9", text="left"), []),
-        (Act("press", text="back"), ["BACK"]),
-        (Act("goto", text="forward"), ["FORWARD"]),
-        (Act("goto", text="https://a.example"), ["GOTO"]),
-        (Act("end", text="failure"), ["INFEASIBLE"]),
-        (Act("answer", text="4"), ["STOP"]),
-        (Act("wait", seconds=2.0), ["WAIT"]),
-        (Act("scroll", (1, 1), text="left", far=-500), ["SCROLL_BY"]),
-        (Act("scroll", (1, 1), text="left"), ["SCROLL"]),
-        (Act("type", text="a", submit=True), ["KEYS", "PRESS"]),
-        (Act("choose", (1, 1), text="b"), ["SELECT"]),
-        (Act("app", text="Clock"), []),
+        (ToolAct("press", text="left"), []),
+        (ToolAct("press", ref="ref_9", text="left"), []),
+        (ToolAct("press", text="back"), ["BACK"]),
+        (ToolAct("goto", text="forward"), ["FORWARD"]),
+        (ToolAct("goto", text="https://a.example"), ["GOTO"]),
+        (ToolAct("end", text="failure"), ["INFEASIBLE"]),
+        (ToolAct("answer", text="4"), ["STOP"]),
+        (ToolAct("wait", seconds=2.0), ["WAIT"]),
+        (ToolAct("scroll", (1, 1), text="left", far=-500), ["SCROLL_BY"]),
+        (ToolAct("scroll", (1, 1), text="left"), ["SCROLL"]),
+        (ToolAct("type", text="a", submit=True), ["KEYS", "PRESS"]),
+        (ToolAct("choose", (1, 1), text="b"), ["SELECT"]),
+        (ToolAct("app", text="Clock"), []),
     ],
 )
-def test_acts_are_actions_of_a_live_page(act: Act, expected: list[str]) -> None:
+def test_acts_are_actions_of_a_live_page(act: ToolAct, expected: list[str]) -> None:
     found = list(actions_of(act, Elements((), (100, 100)), (100, 200)))
     assert [one.name for one in found] == expected
     if act.far:
