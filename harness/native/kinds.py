@@ -8,7 +8,7 @@ from typing import Literal
 
 from adapters.conversation import Message, Picture, Reply
 from harness.errors import UserError
-from harness.native.protocol import NEEDS, PAIR, Native
+from harness.native.protocol import NEEDS, PAIR, Native, Recorded
 from harness.options import Source
 from harness.page import Page
 from harness.protocols.coordinates import smallest_under
@@ -24,7 +24,7 @@ from parsers.screen.spelling import neutral
 
 
 @dataclass(frozen=True)
-class NativePlace(Native):
+class NativePlace(Recorded):
     """Point at what an instruction means on a picture."""
 
     refusals: Literal["offered", "unoffered"] = "unoffered"
@@ -51,7 +51,7 @@ class NativePlace(Native):
 
 
 @dataclass(frozen=True)
-class NativeScreen(Native):
+class NativeScreen(Recorded):
     """The next action on a screen."""
 
     level: Literal["high", "low"] = "high"
@@ -116,12 +116,9 @@ class NativePage(Native):
             return None
         return box.x + box.width / 2, box.y + box.height / 2
 
-    def unread(self, reply: Reply, view: StepView) -> Prediction:
-        return text_only(reply.text, reply.finish.value)
-
 
 @dataclass(frozen=True)
-class NativeStep(NativePage):
+class NativeStep(Recorded, NativePage):
     """The next action on a recorded web page."""
 
     history: int | None = None
@@ -161,6 +158,9 @@ class NativeStep(NativePage):
         said = as_step(turn, self.pairs if self.acts == "auto" else self.acts, page)
         under = smallest_under(said.point, view.choices) if said.point else None
         return replace(said, under=under)
+
+    def unread(self, reply: Reply, view: StepView) -> Prediction:
+        return text_only(reply.text, reply.finish.value)
 
     def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
         """Add nothing where one more reply is asked for."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from dataclasses import dataclass, field
+from typing import Literal
 
 from adapters.conversation import Conversation, Message, Picture, Reply, Result, Shown, Text, user
 from harness.dialogue import Ask, Dialogue
@@ -67,17 +67,11 @@ class NativeLive(NativePage):
     """Whether a call that the provider wants confirmed is done, or ends the episode."""
 
     View = LiveView
-    episode = None
 
     @property
     def history_shown(self) -> History:
         """All turns, with their pictures."""
         return History(turns=True, pictures=(MOST_PICTURES, MOST_PICTURES))
-
-    def begun(self) -> Self:
-        made = replace(self)
-        object.__setattr__(made, "episode", _Episode())
-        return made
 
     def opening(self, view: LiveView, picture: Picture) -> tuple[Message, ...]:
         return self._asked("live", "browser", self.task(view.step.info.task, ()), picture)
@@ -85,8 +79,8 @@ class NativeLive(NativePage):
     def dialogue(self, view: LiveView) -> Dialogue:
         """Return the next action: one that is left of the last reply, or the first of another."""
         picture, offer = self._offer(view)
-        page, now = self.page_of(view), self.episode or _Episode()
-        size = view.step.page_size or (picture.width, picture.height)
+        page, size = self.page_of(view), view.step.page_size or (picture.width, picture.height)
+        now: _Episode = view.memory.setdefault(self.name, _Episode())
         failure = view.step.before[-1].outcome if view.step.before else ""
         if now.left or now.reply is not None:
             if failure:
@@ -122,9 +116,6 @@ class NativeLive(NativePage):
             if now.left:
                 return flagged(now.next(), flags)
         return Prediction(Status.NO_ELEMENT, flags=("looks_only",))
-
-    def read(self, turn: ReplyActs, view: LiveView, page: Elements | None) -> Prediction:
-        raise NotImplementedError
 
     def write(self, view: LiveView, said: Prediction) -> Mapping[str, str]:
         """Say in words that the episode is over."""

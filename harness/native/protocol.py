@@ -204,17 +204,95 @@ class Native(AskingProtocol):
             "tool parser (vLLM: --enable-auto-tool-choice --tool-call-parser NAME)"
         ]
 
+    def write(self, view: Any, said: Prediction) -> Mapping[str, str]:
+        """Return the calls of a prediction as JSON; empty for what the tool cannot say."""
+        picture, offer = self._offer(view)
+        page, action = self.page_of(view), said.action
+        if action is None:
+            return {self.places[0]: "NONE" if said.status is Status.NONE else ""}
+
+        def numbers(point: Point) -> Point:
+            x, y = numbers_of(point, offer.convention, picture)
+            return x, y
+
+        beside = [tool.name for tool in offer.tools if isinstance(tool, Tool)]
+        ref = page.ref_of(action.element) if page and offer.refs else ""
+        if action.element is not None and not ref:
+            action = replace(action, element=None, point=self.middle_of(action.element, view))
+        size = (
+            view.content.size if isinstance(view, ScreenView) else (picture.width, picture.height)
+        )
+        calls = spelled(action, offer.write, numbers, size, beside, ref)
+        if calls is None:
+            return {self.places[0]: ""}
+        listed = [{"name": call.name, "arguments": call.arguments} for call in calls]
+        return {self.places[0]: canonical_json(listed)}
+
+    @abstractmethod
+    def opening(self, view: Any, picture: Picture) -> tuple[Message, ...]:
+        """Return the messages about a unit."""
+
+    def page_of(self, view: Any) -> Elements | None:
+        """Return the elements of the page that is shown, None where none are known."""
+        return None
+
+    def middle_of(self, element: str, view: Any) -> Point | None:
+        """Return the middle of an element, None for one that cannot be seen."""
+        return None
+
+    def offers(self, view: Any) -> tuple[Device, tuple[str, ...]]:
+        """Return the device that is shown, and the actions beyond clicks that are answers."""
+        return "computer", ()
+
+    def _offer(self, view: Any) -> tuple[Picture, Offer]:
+        picture = one_picture(view.pictures, "the unit")
+        size = picture.width, picture.height
+        device, has = self.offers(view)
+        if self.vendors is not None:
+            extras = self.extras == "offered"
+            live, zoom = isinstance(view, LiveView), self.zoom == "on"
+            offer = self.vendors.offer(device, has, zoom=zoom, extras=extras, live=live)
+            return picture, offer
+        return picture, offered(self.family, device, has, self.convention, size)
+
+    def task(self, goal: str, before: Sequence[str], step: str = "") -> str:
+        """Return the question about a task: the goal, a sentence about this step, lines of what was
+        done before."""
+        texts = self.texts
+        lines = [f"{number}. {line}" for number, line in enumerate(before, 1)]
+        return texts.fill(
+            "task",
+            goal=goal,
+            step=f"{texts.fill('step', instruction=step)}\n\n" if step else "",
+            history=texts.fill("history", actions="\n".join(lines)) if lines else "",
+        )
+
+    def _asked(
+        self, key: str, device: Device, question: str, picture: Picture, fill: str = ""
+    ) -> tuple[Message, ...]:
+        texts = self.texts
+        can_look = self.turns and self.vendors is not None
+        looks = texts.fill("looks", turns=self.turns) if can_look else texts["at_once"]
+        opening = texts.fill(key, device=DEVICES[device], looks=looks, fill=fill).strip()
+        return system(opening), illustrated((picture,), question.strip(), order=self.order)
+
+
+class Recorded(Native):
+    """What kinds of recorded units have in common: looks are answered from the record, and the
+    first act ends the dialogue."""
+
     def dialogue(self, view: Any) -> Dialogue:
         """Ask until the model acts. Raises ValueError unless exactly one picture is shown."""
         picture, offer = self._offer(view)
         page = self.page_of(view)
+        script = isinstance(view, ScreenView) and view.content.script
         conversation = Conversation(self.opening(view, picture), tools=offer.tools)
 
         def to_page(point: Point) -> Point | None:
             return on_page(point, offer.convention, picture)
 
         def heard(reply: Reply, pointer: Point | None) -> tuple[list[ToolAct], ReplyActs]:
-            said, script = offer.acts(reply), self._is_script(view)
+            said = offer.acts(reply)
             return said, reply_acts(said, self.looks, to_page, pointer, script=script, page=page)
 
         flags: set[str] = set()
@@ -248,46 +326,10 @@ class Native(AskingProtocol):
                 conversation = conversation.then(reply, results)
         return flagged(Prediction(Status.OUT_OF_TURNS), flags)
 
-    def write(self, view: Any, said: Prediction) -> Mapping[str, str]:
-        """Return the calls of a prediction as JSON; empty for what the tool cannot say."""
-        picture, offer = self._offer(view)
-        page, action = self.page_of(view), said.action
-        if action is None:
-            return {self.places[0]: "NONE" if said.status is Status.NONE else ""}
-
-        def numbers(point: Point) -> Point:
-            x, y = numbers_of(point, offer.convention, picture)
-            return x, y
-
-        beside = [tool.name for tool in offer.tools if isinstance(tool, Tool)]
-        ref = page.ref_of(action.element) if page and offer.refs else ""
-        if action.element is not None and not ref:
-            action = replace(action, element=None, point=self.middle_of(action.element, view))
-        size = (
-            view.content.size if isinstance(view, ScreenView) else (picture.width, picture.height)
-        )
-        calls = spelled(action, offer.write, numbers, size, beside, ref)
-        if calls is None:
-            return {self.places[0]: ""}
-        listed = [{"name": call.name, "arguments": call.arguments} for call in calls]
-        return {self.places[0]: canonical_json(listed)}
-
     @property
     def looks(self) -> frozenset[str]:
         """The words that only look at a unit of this kind."""
         return frozenset()
-
-    @abstractmethod
-    def opening(self, view: Any, picture: Picture) -> tuple[Message, ...]:
-        """Return the messages about a unit."""
-
-    def page_of(self, view: Any) -> Elements | None:
-        """Return the elements of the page that is shown, None where none are known."""
-        return None
-
-    def middle_of(self, element: str, view: Any) -> Point | None:
-        """Return the middle of an element, None for one that cannot be seen."""
-        return None
 
     def reads_on(self, turn: ReplyActs, page: Elements | None) -> bool:
         """Return whether the reply behind this one belongs to it."""
@@ -300,42 +342,3 @@ class Native(AskingProtocol):
     @abstractmethod
     def unread(self, reply: Reply, view: Any) -> Prediction:
         """Return the prediction of a reply without calls."""
-
-    def offers(self, view: Any) -> tuple[Device, tuple[str, ...]]:
-        """Return the device that is shown, and the actions beyond clicks that are answers."""
-        return "computer", ()
-
-    def _offer(self, view: Any) -> tuple[Picture, Offer]:
-        picture = one_picture(view.pictures, "the unit")
-        size = picture.width, picture.height
-        device, has = self.offers(view)
-        if self.vendors is not None:
-            extras = self.extras == "offered"
-            live, zoom = isinstance(view, LiveView), self.zoom == "on"
-            offer = self.vendors.offer(device, has, zoom=zoom, extras=extras, live=live)
-            return picture, offer
-        return picture, offered(self.family, device, has, self.convention, size)
-
-    def _is_script(self, view: Any) -> bool:
-        return isinstance(view, ScreenView) and view.content.script
-
-    def task(self, goal: str, before: Sequence[str], step: str = "") -> str:
-        """Return the question about a task: the goal, a sentence about this step, lines of what was
-        done before."""
-        texts = self.texts
-        lines = [f"{number}. {line}" for number, line in enumerate(before, 1)]
-        return texts.fill(
-            "task",
-            goal=goal,
-            step=f"{texts.fill('step', instruction=step)}\n\n" if step else "",
-            history=texts.fill("history", actions="\n".join(lines)) if lines else "",
-        )
-
-    def _asked(
-        self, key: str, device: Device, question: str, picture: Picture, fill: str = ""
-    ) -> tuple[Message, ...]:
-        texts = self.texts
-        can_look = self.turns and self.vendors is not None
-        looks = texts.fill("looks", turns=self.turns) if can_look else texts["at_once"]
-        opening = texts.fill(key, device=DEVICES[device], looks=looks, fill=fill).strip()
-        return system(opening), illustrated((picture,), question.strip(), order=self.order)

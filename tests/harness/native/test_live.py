@@ -35,13 +35,13 @@ from tests.servers import Answer, WireServer
 
 def played(case: Case, adapter: Adapter, protocol: Native) -> tuple[list[Action], str]:
     """The actions of an episode, and why it ended."""
-    begun = protocol.begun()
+    memory: dict[str, Any] = {}
     acts: list[Action] = []
 
     async def run() -> str:
         failure = ""
         for number in range(1, 20):
-            dialogue = begun.dialogue(live_of(case, number, failure))
+            dialogue = protocol.dialogue(live_of(case, number, failure, memory))
             try:
                 ask = next(dialogue)
                 while True:
