@@ -32,7 +32,7 @@ from parsers.screen import Point
 HALTED = "Not executed: an earlier action in this turn failed."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Offer:
     """The tools of a request.
 
@@ -47,10 +47,10 @@ class Offer:
     look: a call that looks, for estimates.
     """
 
-    tools: tuple[Tool | ProviderTool, ...]
     read: Callable[[ToolUse], Iterator[ToolAct]]
-    write: Write | None
-    convention: Convention
+    write: Write | None = None
+    convention: Convention = "absolute"
+    tools: tuple[Tool | ProviderTool, ...] = ()
     shows: bool = False
     pictured: frozenset[str] = frozenset()
     all_pictured: bool = False
