@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from parsers.actions import mended
@@ -59,7 +59,7 @@ def acts_of(
 
 def qwen(call: ToolUse) -> Iterator[ToolAct]:
     """Read a call of Qwen's `computer_use` or `mobile_use`, or of a function beside it."""
-    known = _QWEN.get(call.name)
+    known = QWEN.get(call.name)
     if known is None:
         yield from functions(call)
         return
@@ -74,7 +74,7 @@ def qwen(call: ToolUse) -> Iterator[ToolAct]:
 
 def functions(call: ToolUse) -> Iterator[ToolAct]:
     """Read a call of a function of our own (`harness.native.functions`)."""
-    known = _OWN.get(call.name)
+    known = OWN.get(call.name)
     yield known(call.arguments) if known else unknown(call.name)
 
 
@@ -103,33 +103,35 @@ def chord(keys: Sequence[str]) -> str:
 _KEYS = {"return": "enter", "esc": "escape", "del": "delete"}
 
 
-def press(kind: str, key: str = "coordinate", needed: bool = True) -> Reader:
-    def read(fields: Fields) -> ToolAct:
-        at, flags = place(fields, key, needed=needed)
-        return ToolAct("press", at, text=kind, flags=flags)
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A call that says one act in the fields it is declared with, for reading and for writing.
 
-    return read
+    at, to: the fields of places, `x,y`, or one that has a pair; "" for none.
+    said: the field with the text of the act, which is `text` without one.
+    needed: whether a call without the place cannot be read.
+    lasts: the field with the seconds that it takes, and how many where there is none.
+    """
+
+    word: Word
+    text: str = ""
+    at: str = ""
+    to: str = ""
+    said: str = ""
+    needed: bool = True
+    lasts: tuple[str, float] = ("", 0.0)
+
+    def __call__(self, fields: Fields) -> ToolAct:
+        at, first = place(fields, self.at, needed=self.needed) if self.at else (None, _PLAIN)
+        to, last = place(fields, self.to) if self.to else (None, _PLAIN)
+        text = text_of(fields, self.said) if self.said else self.text
+        key, seconds = self.lasts
+        if key:
+            seconds, _ = number(fields.get(key, seconds), key)
+        return ToolAct(self.word, at, to, text, seconds=seconds, flags=first | last)
 
 
-def at_place(word: Word, keys: str, text: str = "") -> Reader:
-    def read(fields: Fields) -> ToolAct:
-        at, flags = place(fields, keys)
-        return ToolAct(word, at, text=text, flags=flags)
-
-    return read
-
-
-def drag(start: str | None, end: str) -> Reader:
-    def read(fields: Fields) -> ToolAct:
-        at, first = place(fields, start) if start else (None, frozenset[str]())
-        to, last = place(fields, end)
-        return ToolAct("drag", at, to, flags=first | last)
-
-    return read
-
-
-def texted(word: Word, key: str) -> Reader:
-    return lambda fields: ToolAct(word, text=text_of(fields, key))
+_PLAIN = frozenset[str]()
 
 
 def _scroll(amount: str, ways: tuple[str, str]) -> Reader:
@@ -167,12 +169,11 @@ def went(fields: Fields) -> ToolAct:
     return ToolAct("device", text="back") if url == "back" else ToolAct("goto", text=url)
 
 
-def waiting(key: str, usual: float = 1) -> Reader:
-    return lambda fields: ToolAct("wait", seconds=number(fields.get(key, usual), key)[0])
-
-
-def looking(text: str) -> Reader:
-    return lambda fields: ToolAct("look", text=text)
+def way_of(across: float, down: float) -> tuple[str, float]:
+    """Return which way a scroll by pixels goes, along its larger axis, and how far."""
+    if abs(across) > abs(down):
+        return "right" if across > 0 else "left", abs(across)
+    return "down" if down > 0 else "up", abs(down)
 
 
 def _chosen(word: Word, key: str, known: Mapping[str, str]) -> Reader:
@@ -195,57 +196,52 @@ def _button(fields: Fields) -> ToolAct:
 
 
 _END = _chosen("end", "status", {"success": "success", "failure": "failure"})
-_QWEN: Mapping[str, Mapping[str, Reader]] = {
+CLICKS = ("left", "right", "middle", "double", "triple")
+QWEN: Mapping[str, Mapping[str, Reader]] = {
     "computer_use": {
-        "left_click": press("left", needed=False),
-        "right_click": press("right", needed=False),
-        "middle_click": press("middle", needed=False),
-        "double_click": press("double", needed=False),
-        "triple_click": press("triple", needed=False),
-        "mouse_move": at_place("hover", "coordinate"),
-        "left_click_drag": drag(None, "coordinate"),
+        **{f"{kind}_click": Form("press", kind, "coordinate", needed=False) for kind in CLICKS},
+        "mouse_move": Form("hover", at="coordinate"),
+        "left_click_drag": Form("drag", to="coordinate"),
         "scroll": _scroll("pixels", ("down", "up")),
         "hscroll": _scroll("pixels", ("left", "right")),
-        "type": texted("type", "text"),
+        "type": Form("type", said="text"),
         "key": _keys,
-        "wait": waiting("time"),
+        "wait": Form("wait", lasts=("time", 1.0)),
         "terminate": _END,
-        "answer": texted("answer", "text"),
+        "answer": Form("answer", said="text"),
     },
     "mobile_use": {
-        "click": press("left"),
-        "long_press": at_place("long", "coordinate"),
-        "swipe": drag("coordinate", "coordinate2"),
-        "type": texted("type", "text"),
+        "click": Form("press", "left", "coordinate"),
+        "long_press": Form("long", at="coordinate"),
+        "swipe": Form("drag", at="coordinate", to="coordinate2"),
+        "type": Form("type", said="text"),
         "key": _keys,
         "system_button": _button,
-        "open": texted("app", "text"),
-        "wait": waiting("time"),
+        "open": Form("app", said="text"),
+        "wait": Form("wait", lasts=("time", 1.0)),
         "terminate": _END,
-        "answer": texted("answer", "text"),
+        "answer": Form("answer", said="text"),
     },
 }
-ACTIONS: Mapping[str, tuple[str, ...]] = {name: tuple(known) for name, known in _QWEN.items()}
+ACTIONS: Mapping[str, tuple[str, ...]] = {name: tuple(known) for name, known in QWEN.items()}
 """What each of Qwen's functions can do, by the name of the function."""
-_OWN: Mapping[str, Reader] = {
-    "click": press("left", "x,y"),
-    "double_click": press("double", "x,y"),
-    "right_click": press("right", "x,y"),
-    "move": at_place("hover", "x,y"),
-    "long_press": at_place("long", "x,y"),
-    "drag": drag("x,y", "to_x,to_y"),
+OWN: Mapping[str, Reader] = {
+    "click": Form("press", "left", "x,y"),
+    "double_click": Form("press", "double", "x,y"),
+    "right_click": Form("press", "right", "x,y"),
+    "move": Form("hover", at="x,y"),
+    "long_press": Form("long", at="x,y"),
+    "drag": Form("drag", at="x,y", to="to_x,to_y"),
     "scroll": towards("direction", "x,y"),
-    "type": texted("type", "text"),
+    "type": Form("type", said="text"),
     "press_keys": _keys,
-    "wait": lambda fields: ToolAct("wait", seconds=1.0),
-    "choose_option": lambda fields: replace(
-        at_place("choose", "x,y")(fields), text=text_of(fields, "option")
-    ),
-    "open_app": texted("app", "name"),
-    "press_back": lambda fields: ToolAct("device", text="back"),
-    "press_home": lambda fields: ToolAct("device", text="home"),
-    "press_recents": lambda fields: ToolAct("device", text="recents"),
-    "answer": texted("answer", "text"),
+    "wait": Form("wait", lasts=("", 1.0)),
+    "choose_option": Form("choose", at="x,y", said="option"),
+    "open_app": Form("app", said="name"),
+    "press_back": Form("device", "back"),
+    "press_home": Form("device", "home"),
+    "press_recents": Form("device", "recents"),
+    "answer": Form("answer", said="text"),
     "finish": _END,
 }
 

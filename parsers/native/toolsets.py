@@ -9,22 +9,18 @@ from dataclasses import replace
 from parsers.actions import mended
 from parsers.native import ToolAct, ToolUse, Word
 from parsers.native.tools import (
+    CLICKS,
     Fields,
+    Form,
     Reader,
     Unreadable,
-    at_place,
     chord,
-    drag,
     failed,
     functions,
-    looking,
     number,
     place,
-    press,
     text_of,
-    texted,
     towards,
-    waiting,
     went,
 )
 
@@ -155,41 +151,35 @@ _QUESTIONS: Mapping[str, tuple[type, str]] = {
 
 
 _COMPUTER_MEMBERS: Mapping[str, Reader] = {
-    **{
-        f"{kind}_click": press(kind, needed=False)
-        for kind in ("left", "right", "middle", "double", "triple")
-    },
-    "left_click_drag": drag("start_coordinate", "coordinate"),
-    "mouse_move": at_place("hover", "coordinate"),
-    "left_mouse_down": lambda fields: ToolAct("down"),
-    "left_mouse_up": lambda fields: ToolAct("up"),
+    **{f"{kind}_click": Form("press", kind, "coordinate", needed=False) for kind in CLICKS},
+    "left_click_drag": Form("drag", at="start_coordinate", to="coordinate"),
+    "mouse_move": Form("hover", at="coordinate"),
+    "left_mouse_down": Form("down"),
+    "left_mouse_up": Form("up"),
     "scroll": _notches("coordinate"),
-    "type": texted("type", "text"),
-    "wait": waiting("duration"),
-    "cursor_position": looking("cursor"),
-    "screenshot": looking("screenshot"),
+    "type": Form("type", said="text"),
+    "wait": Form("wait", lasts=("duration", 1.0)),
+    "cursor_position": Form("look", "cursor"),
+    "screenshot": Form("look", "screenshot"),
     "zoom": _zoom("computer"),
 }
 _BROWSER_MEMBERS: Mapping[str, Reader] = {
-    **{
-        f"{kind}_click": _aimed("press", kind)
-        for kind in ("left", "right", "middle", "double", "triple")
-    },
+    **{f"{kind}_click": _aimed("press", kind) for kind in CLICKS},
     **dict.fromkeys(("hover", "mouse_move"), _aimed("hover")),
     "left_mouse_down": _aimed("down"),
     "left_mouse_up": _aimed("up"),
     "left_click_drag": _dragged_from,
     "scroll": _notches("x,y"),
-    "type": texted("type", "text"),
-    "wait": waiting("duration"),
+    "type": Form("type", said="text"),
+    "wait": Form("wait", lasts=("duration", 1.0)),
     "form_input": _filled,
     "navigate": went,
-    **dict.fromkeys(("new_tab", "switch_tab", "close_tab"), lambda fields: ToolAct("other")),
+    **dict.fromkeys(("new_tab", "switch_tab", "close_tab"), Form("other")),
     "read_page": _asked("read_page", "filter", "depth", "ref"),
     "find": _asked("find", "query"),
-    "get_page_text": looking("get_page_text"),
+    "get_page_text": Form("look", "get_page_text"),
     "scroll_to": lambda fields: ToolAct("look", text="scroll_to", ref=_target(fields).ref),
-    **{name: looking(name) for name in ("screenshot", "list_tabs")},
+    **{name: Form("look", name) for name in ("screenshot", "list_tabs")},
     "zoom": _zoom("browser"),
 }
 TOOLSETS = {"computer": _COMPUTER_MEMBERS, "browser": _BROWSER_MEMBERS}

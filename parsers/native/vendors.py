@@ -9,24 +9,21 @@ from parsers.actions import mended
 from parsers.native import ToolAct, ToolUse
 from parsers.native.tools import (
     ACTIONS,
+    CLICKS,
     MODIFIERS,
     Fields,
+    Form,
     Reader,
     Unreadable,
-    at_place,
     chord,
-    drag,
     failed,
     functions,
-    looking,
     number,
     place,
-    press,
     qwen,
     text_of,
-    texted,
     towards,
-    waiting,
+    way_of,
     went,
 )
 from parsers.native.toolsets import TOOLSETS, toolset
@@ -79,15 +76,11 @@ def _computer_action(fields: Fields) -> Iterator[ToolAct]:
         down, _ = number(fields.get("scroll_y", 0), "scroll_y")
         if across == down == 0:
             yield ToolAct("look", text="screenshot")
-        elif abs(across) > abs(down):
-            way = "right" if across > 0 else "left"
-            yield ToolAct("scroll", at, text=way, flags=flags, far=abs(across))
         else:
-            yield ToolAct(
-                "scroll", at, text="down" if down > 0 else "up", flags=flags, far=abs(down)
-            )
-    elif isinstance(kind, str) and kind in _COMPUTER:
-        yield _COMPUTER[kind](fields)
+            way, far = way_of(across, down)
+            yield ToolAct("scroll", at, text=way, flags=flags, far=far)
+    elif isinstance(kind, str) and kind in COMPUTER:
+        yield COMPUTER[kind](fields)
     else:
         yield failed(f"Error: there is no action '{mended(str(kind))[:80]}'.")
 
@@ -96,10 +89,10 @@ def gemini(call: ToolUse) -> Iterator[ToolAct]:
     """Read a call of Gemini's `computer_use`, under its new or old names and in both published
     spellings of arguments, or of a function beside it."""
     fields = call.arguments
-    if call.name not in _GEMINI:
+    if call.name not in GEMINI:
         yield from functions(call)
         return
-    act = _GEMINI[call.name](fields)
+    act = GEMINI[call.name](fields)
     yield replace(act, flags=act.flags | {"safety_check"}) if fields.get("safety_decision") else act
 
 
@@ -128,7 +121,7 @@ def any_tool(call: ToolUse) -> Iterator[ToolAct]:
 
 
 def _dragged(fields: Fields) -> ToolAct:
-    return (drag("start_x,start_y", "end_x,end_y") if "start_x" in fields else _DRAG_TO)(fields)
+    return (_DRAG if "start_x" in fields else _DRAG_TO)(fields)
 
 
 def _typed(usual: bool) -> Reader:
@@ -162,34 +155,34 @@ def _pressed(key: str) -> Reader:
 
 
 _BUTTONS = {"left": "left", "right": "right", "wheel": "middle", "back": "back"}
-_COMPUTER: Mapping[str, Reader] = {
-    "double_click": press("double", "x,y"),
-    "move": at_place("hover", "x,y"),
-    "type": texted("type", "text"),
-    "screenshot": looking("screenshot"),
-    "wait": lambda fields: ToolAct("wait", seconds=2.0),
+COMPUTER: Mapping[str, Reader] = {
+    "double_click": Form("press", "double", "x,y"),
+    "move": Form("hover", at="x,y"),
+    "type": Form("type", said="text"),
+    "screenshot": Form("look", "screenshot"),
+    "wait": Form("wait", lasts=("", 2.0)),
 }
-_DRAG_TO = drag("x,y", "destination_x,destination_y")
-_GEMINI: Mapping[str, Reader] = {
-    "click": press("left", "x,y"),
-    "click_at": press("left", "x,y"),
-    **{f"{kind}_click": press(kind, "x,y") for kind in ("right", "middle", "double", "triple")},
-    **dict.fromkeys(("move", "hover_at"), at_place("hover", "x,y")),
-    "mouse_down": at_place("down", "x,y"),
-    "mouse_up": at_place("up", "x,y"),
-    "long_press": at_place("long", "x,y"),
+_DRAG = Form("drag", at="start_x,start_y", to="end_x,end_y")
+_DRAG_TO = Form("drag", at="x,y", to="destination_x,destination_y")
+GEMINI: Mapping[str, Reader] = {
+    **dict.fromkeys(("click", "click_at"), Form("press", "left", "x,y")),
+    **{f"{kind}_click": Form("press", kind, "x,y") for kind in CLICKS if kind != "left"},
+    **dict.fromkeys(("move", "hover_at"), Form("hover", at="x,y")),
+    "mouse_down": Form("down", at="x,y"),
+    "mouse_up": Form("up", at="x,y"),
+    "long_press": Form("long", at="x,y"),
     "drag_and_drop": _dragged,
     **dict.fromkeys(("scroll", "scroll_at", "scroll_document"), _far),
     "type": _typed(False),
     "type_text_at": _typed(True),
     **dict.fromkeys(("press_key", "key_down"), _pressed("key")),
     **dict.fromkeys(("hotkey", "key_combination"), _pressed("keys")),
-    "wait": waiting("seconds"),
-    "wait_5_seconds": lambda fields: ToolAct("wait", seconds=5.0),
-    **dict.fromkeys(("take_screenshot", "open_web_browser", "key_up"), looking("screenshot")),
-    "go_back": lambda fields: ToolAct("device", text="back"),
+    "wait": Form("wait", lasts=("seconds", 1.0)),
+    "wait_5_seconds": Form("wait", lasts=("", 5.0)),
+    **dict.fromkeys(("take_screenshot", "open_web_browser", "key_up"), Form("look", "screenshot")),
+    "go_back": Form("device", "back"),
     "navigate": went,
-    **dict.fromkeys(("go_forward", "search"), lambda fields: ToolAct("other")),
+    **dict.fromkeys(("go_forward", "search"), Form("other")),
     # In browsers it is a function of our own, which has another word for the name.
     "open_app": lambda fields: ToolAct(
         "app", text=text_of(fields, "app_name" if "app_name" in fields else "name")
