@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from adapters.conversation import Conversation, Message, Picture, Reply, Result, Shown, Text, user
+from adapters.conversation import Conversation, Message, Picture, Reply, Shown, Text, user
 from harness.dialogue import Ask, Dialogue
 from harness.native.kinds import NativePage
-from harness.native.looks import Offer, calls_of, looked
+from harness.native.looks import Offer, answered, calls_of, looked
 from harness.options import History
 from harness.pictures import Recipe
 from harness.protocols.contract import flagged, limit_of
@@ -159,33 +159,15 @@ def _answers(
 ) -> Message:
     """Answer all calls of the last reply: what was done, what failed, and what is seen now."""
     calls, failed = calls_of(reply), now.failed
-    results: list[Result] = []
-    halted = False
-    for number, call in enumerate(calls):
-        shown: list[Shown] = []
-        wrong = offer.halted if halted else ""
-        for act in now.said:
-            if act.call != number or wrong:
-                continue
-            if failed is not None and act.place >= failed[0]:
-                wrong = f"Error: {failed[1]}" if act.place == failed[0] else offer.halted
-            elif act.word in ("look", "unknown"):
-                seen = looked(act, picture, lambda at: on_page(at, offer.convention, picture), page)
-                wrong, more = (seen, []) if isinstance(seen, str) else ("", seen)
-                shown += more
-            else:
-                shown.append(Text(told(act)))
-        halted = halted or bool(wrong)
-        if call.name in offer.pictured:
-            results.append(Result(call.id, (picture,)))
-            continue
-        is_seen = any(isinstance(one, Picture) for one in shown)
-        if wrong:
-            results.append(Result(call.id, (Text(wrong),), is_error=True))
-            continue
-        if offer.shows and not is_seen and (number == len(calls) - 1 or offer.all_pictured):
-            shown.append(picture)
-        results.append(Result(call.id, tuple(shown), state=offer.state))
+
+    def shows(act: ToolAct) -> list[Shown] | str:
+        if failed is not None and act.place >= failed[0]:
+            return f"Error: {failed[1]}" if act.place == failed[0] else offer.halted
+        if act.word in ("look", "unknown"):
+            return looked(act, picture, lambda at: on_page(at, offer.convention, picture), page)
+        return [Text(told(act))]
+
+    results = answered(offer, calls, now.said, picture, shows, live=True)
     if failed is not None and any(call.name in offer.pictured for call in calls):
         # An answer with one picture has no room for an error.
         told_why = f"Action {failed[0] + 1} of {len(now.said)} failed: {failed[1]}."

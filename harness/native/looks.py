@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.conversation import (
-    Message,
     Picture,
     ProviderTool,
     Reply,
@@ -18,7 +17,6 @@ from adapters.conversation import (
     Tool,
     ToolCall,
     canonical_json,
-    user,
 )
 from harness.pictures import cropped
 from parsers.actions import mended
@@ -83,37 +81,40 @@ def answered(
     calls: Sequence[ToolCall],
     acts: Sequence[ToolAct],
     picture: Picture,
-    to_page: Callable[[Point], Point | None],
-    page: Elements | None = None,
-) -> Message:
-    """Return the answers to the calls of a reply that only looks or presses, in their order.
+    shows: Callable[[ToolAct], list[Shown] | str],
+    *,
+    live: bool = False,
+) -> list[Result]:
+    """Return the answers to the calls of a reply, in their order.
 
     After a failure the calls behind it are not carried out.
 
-    picture: the one of the question. to_page: converts the model's numbers. page: its elements.
+    picture: of the page as it is by now; on live pages the last call shows it if none has.
+    shows: says what an act shows, or why it fails, as a text.
     """
     results: list[Result] = []
     failed = False
     for number, call in enumerate(calls):
-        own = [act for act in acts if act.call == number]
-        if call.name in offer.pictured:
-            results.append(Result(call.id, (picture,)))
-            continue
         shown: list[Shown] = []
         wrong = offer.halted if failed else ""
-        for act in own if not failed else ():
-            one = looked(act, picture, to_page, page)
-            if isinstance(one, str):
-                wrong = one
-                break
-            shown += one
-        if wrong:
+        for act in acts:
+            if act.call == number and not wrong:
+                one = shows(act)
+                wrong, more = (one, []) if isinstance(one, str) else ("", one)
+                shown += more
+        failed = bool(wrong)
+        if call.name in offer.pictured:
+            results.append(Result(call.id, (picture,)))
+        elif wrong:
             results.append(Result(call.id, (Text(wrong),), is_error=True))
-            failed = True
         else:
-            kept = shown if offer.shows else [one for one in shown if isinstance(one, Text)]
-            results.append(Result(call.id, tuple(kept), state=offer.state))
-    return user(*results)
+            pictures = [one for one in shown if isinstance(one, Picture)]
+            if not offer.shows:
+                shown = [one for one in shown if isinstance(one, Text)]
+            elif live and not pictures and (number == len(calls) - 1 or offer.all_pictured):
+                shown.append(picture)
+            results.append(Result(call.id, tuple(shown), state=offer.state))
+    return results
 
 
 def looked(

@@ -20,17 +20,18 @@ from adapters.conversation import (
     Order,
     Picture,
     Reply,
-    Result,
+    Shown,
     Tool,
     ToolCall,
     canonical_json,
     illustrated,
     system,
+    user,
 )
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError
 from harness.native.functions import QWEN, offered
-from harness.native.looks import Offer, answered, calls_of
+from harness.native.looks import Offer, answered, calls_of, looked
 from harness.native.offers import VENDORS, VendorTool, tool_of
 from harness.protocols.contract import AskingProtocol, Needs, flagged, limit_of
 from harness.protocols.pointing import check_pointing, numbers_of, on_page, one_picture
@@ -291,16 +292,19 @@ class Recorded(Native):
         def to_page(point: Point) -> Point | None:
             return on_page(point, offer.convention, picture)
 
+        def shows(act: ToolAct) -> list[Shown] | str:
+            return looked(act, picture, to_page, page)
+
         def heard(reply: Reply, pointer: Point | None) -> tuple[list[ToolAct], ReplyActs]:
             said = offer.acts(reply)
             return said, reply_acts(said, self.looks, to_page, pointer, script=script, page=page)
 
         flags: set[str] = set()
         pointer: Point | None = None
-        looked = offer.look and Reply("", tool_calls=(ToolCall("look", *offer.look),))
+        rehearsed = offer.look and Reply("", tool_calls=(ToolCall("look", *offer.look),))
         for number, place in enumerate(self.places):
             limit = limit_of(self.max_tokens, number)
-            reply = yield Ask(conversation, place, max_tokens=limit, rehearsed=looked)
+            reply = yield Ask(conversation, place, max_tokens=limit, rehearsed=rehearsed)
             assert isinstance(reply, Reply)
             calls = calls_of(reply)
             said, turn = heard(reply, pointer)
@@ -312,18 +316,17 @@ class Recorded(Native):
                 if finish == "length":
                     flags.add("cut")
                 elif self.reads_on(turn, page):
-                    results = answered(offer, calls, said, picture, to_page, page)
-                    asked = conversation.then(reply, results)
+                    results = answered(offer, calls, said, picture, shows)
+                    asked = conversation.then(reply, user(*results))
                     reply = yield Ask(asked, PAIR, max_tokens=limit)
                     assert isinstance(reply, Reply)
                     turn.then = heard(reply, pointer)[1].acts
                 return flagged(self.read(turn, view, page), flags)
             flags |= {"safety_check"} & {flag for act in said for flag in act.flags}
             if number < self.turns:
-                results = answered(offer, calls, said, picture, to_page, page)
-                if any(isinstance(one, Result) and one.is_error for one in results.parts):
-                    flags.add("answered_error")
-                conversation = conversation.then(reply, results)
+                results = answered(offer, calls, said, picture, shows)
+                flags |= {"answered_error" for one in results if one.is_error}
+                conversation = conversation.then(reply, user(*results))
         return flagged(Prediction(Status.OUT_OF_TURNS), flags)
 
     @property
