@@ -8,7 +8,7 @@ folds the reply behind it as well, where a press on a field was all.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -198,11 +198,11 @@ def as_place(turn: ReplyActs) -> Prediction:
     act = replace(act, flags=act.flags - {"default_enter"})
     more = ("more_acts",) if rest else ()
     if act.word == "end" and act.text == "failure":
-        return read_act(act, Status.NONE, None, more)
+        return Prediction(Status.NONE, flags=tuple(sorted({*more, *act.flags})))
     is_place = act.word in ("press", "hover", "long") or (act.word == "type" and act.at)
     flags = (*more, "mapped_operation") if act.word == "hover" else more
     action = Action("click") if is_place else None
-    return read_act(act, Status.ANSWERED, action, flags)
+    return read_act(act, action, flags)
 
 
 def as_screen_step(turn: ReplyActs, rule: Rule, *, phone: bool, script: bool) -> Prediction:
@@ -242,43 +242,43 @@ _PRESSES = {
 _ON_PHONES = {"back", "home", "recents", "enter"}
 
 
+_NAMES: Mapping[Word, tuple[str, str]] = {
+    "hover": ("hover", ""),
+    "long": ("long_press", ""),
+    "scroll": ("scroll", "direction"),
+    "type": ("type", "text"),
+    "app": ("open_app", "text"),
+    "answer": ("answer", "text"),
+    "wait": ("wait", ""),
+}
+"""Actions on screens by word, with the argument that has the text of an act."""
+
+
 def _screen_step(act: ToolAct, phone: bool) -> Prediction:
     flags: tuple[str, ...] = ()
-    action: Action | None = None
-    if act.word == "press" and act.text in _PRESSES:
-        name, is_mapped = _PRESSES[act.text]
-        action, flags = Action(name), ("mapped_operation",) if is_mapped else ()
-    elif act.word in ("hover", "long"):
-        action = Action("hover" if act.word == "hover" else "long_press")
-    elif act.word == "drag":
-        action = Action("scroll" if phone else "drag")
-    elif act.word == "scroll":
-        action = Action("scroll", arguments={"direction": act.text})
-    elif act.word == "type":
-        submit = {"submit": True} if act.submit else {}
-        action = Action("type", arguments={"text": act.text, **submit})
-    elif act.word == "keys":
-        if act.text == "enter" or (phone and act.text in _ON_PHONES):
-            action = Action(act.text)
-        else:
-            name = "hotkey" if "+" in act.text[1:] else "key"
-            action = Action(name, arguments={"text": act.text})
-    elif act.word == "app":
-        action = Action("open_app", arguments={"text": act.text})
-    elif act.word == "answer":
-        action = Action("answer", arguments={"text": act.text})
-    elif act.word == "device" or (act.word == "press" and act.text == "back"):
-        return read_act(act, Status.ANSWERED, Action(act.text), placed=False)
-    elif act.word == "end":
-        action = Action("complete" if act.text == "success" else "impossible")
-    elif act.word == "wait":
-        action = Action("wait")
-    return read_act(act, Status.ANSWERED, action, flags)
+    name, key = _NAMES.get(act.word, ("", ""))
+    match act.word:
+        case "press" | "device" if act.word == "device" or act.text == "back":
+            return read_act(act, Action(act.text), placed=False)
+        case "press":
+            name, is_mapped = _PRESSES[act.text]
+            flags = ("mapped_operation",) if is_mapped else ()
+        case "drag":
+            name = "scroll" if phone else "drag"
+        case "keys" if act.text == "enter" or (phone and act.text in _ON_PHONES):
+            name = act.text
+        case "keys":
+            name, key = "hotkey" if "+" in act.text[1:] else "key", "text"
+        case "end":
+            name = "complete" if act.text == "success" else "impossible"
+    arguments: dict[str, Value] = {key: act.text} if key else {}
+    if act.submit:
+        arguments["submit"] = True
+    return read_act(act, Action(name, arguments=arguments) if name else None, flags)
 
 
 def read_act(
     act: ToolAct,
-    status: Status,
     action: Action | None,
     flags: Sequence[str] = (),
     *,
@@ -288,20 +288,20 @@ def read_act(
     found = {*flags, *act.flags}
     if act.word == "bad":
         return Prediction(Status.PARSE_ERROR, flags=tuple(sorted({*flags, "malformed_call"})))
-    if status is Status.ANSWERED and action is None:
+    if action is None:
         return Prediction(Status.NO_ELEMENT, flags=tuple(sorted({*found, "other_action"})))
     if act.outside and placed:
         numbers = dict(zip(("numbers_x", "numbers_y"), act.at or (), strict=False))
         return Prediction(Status.OUT_OF_RANGE, flags=tuple(sorted(found)), parsed=numbers)
-    if action is not None and placed:
+    if placed:
         if act.word in ("press", "hover", "long", "drag") and act.at is None:
             return Prediction(Status.NO_ELEMENT, flags=tuple(sorted({*found, "no_place"})))
         action = replace(action, point=act.at)
-    if action is not None and act.to is not None and act.at is not None:
+    if act.to is not None and act.at is not None:
         ends: dict[str, Value] = {"to_x": act.to[0], "to_y": act.to[1]}
         if action.name == "scroll":
             way = OPPOSITE[finger_way(act.at, act.to)]
             action = replace(action, arguments={"direction": way, **ends})
         else:
             action = replace(action, arguments={**action.arguments, **ends})
-    return Prediction(status, action, tuple(sorted(found)))
+    return Prediction(Status.ANSWERED, action, tuple(sorted(found)))

@@ -75,12 +75,8 @@ def qwen(call: ToolUse) -> Iterator[ToolAct]:
 def functions(call: ToolUse) -> Iterator[ToolAct]:
     """Read a call of a function of our own (`harness.native.functions`)."""
     known = OWN.get(call.name)
-    yield known(call.arguments) if known else unknown(call.name)
-
-
-def unknown(name: str) -> ToolAct:
-    """Return the act of a call that no tool of the request has."""
-    return failed(f"Error: there is no function '{mended(name)[:80]}'.")
+    wrong = f"Error: there is no function '{mended(call.name)[:80]}'."
+    yield known(call.arguments) if known else failed(wrong)
 
 
 def failed(text: str) -> ToolAct:

@@ -52,7 +52,7 @@ def _step(act: ToolAct, page: Elements) -> Prediction:
         value = "" if is_switch else value
     act = replace(act, flags=act.flags - {"default_enter"})
     if not operation or act.word == "bad" or act.outside:
-        return read_act(act, Status.ANSWERED, Action(operation) if operation else None, flags)
+        return read_act(act, Action(operation) if operation else None, flags)
     if act.at is None and not act.ref:
         missing = tuple(sorted({*flags, *act.flags, "no_place"}))
         said = _done(operation, None, None, value) if value else None
