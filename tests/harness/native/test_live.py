@@ -159,16 +159,32 @@ def test_an_episode_is_one_conversation_with_all_its_pictures(
     with WireServer(lambda ask: rounds[ask.rounds]) as server:
         done = call(
             *at(server, "--benchmark", "miniwob", "--only", "task=enter-text"),
-            *("--benchmark-option", "episodes=1", "--protocol", "native", "--out", "a"),
+            *("--benchmark-option", "episodes=2", "--protocol", "native", "--out", "a"),
             *("--protocol-option", "tool=functions", "--protocol-option", "coordinates=per-mille"),
         )
     assert done.code == 0, done.err
     acted = [one["act"]["action"]["name"] for one in calls("a") if one.get("act", {}).get("action")]
-    assert acted == ["CLICK", "PRESS", "SCROLL", "STOP"]
-    [line] = last_lines("a")
-    assert line["prediction"]["parsed"]["end"] == "stopped"
-    said = [one["role"] for one in server.asks[-1].body["messages"]]
+    assert sorted(acted) == sorted(2 * ["CLICK", "PRESS", "SCROLL", "STOP"])
+    assert [line["prediction"]["parsed"]["end"] for line in last_lines("a")] == 2 * ["stopped"]
     roles = ["system", "user", "assistant", "tool", "tool", "user", "assistant", "tool", "user"]
-    assert said == roles
-    told = [one["content"] for one in server.asks[-1].body["messages"] if one["role"] == "tool"]
-    assert told == ["Clicked.", "Pressed tab.", "Scrolled down."]
+    asked = [ask.body["messages"] for ask in server.asks]
+    # Each episode begins a conversation of its own.
+    assert sorted(len(messages) for messages in asked) == [2, 2, 6, 6, 9, 9]
+    for messages in (one for one in asked if len(one) == 9):
+        assert [one["role"] for one in messages] == roles
+        told = [one["content"] for one in messages if one["role"] == "tool"]
+        assert told == ["Clicked.", "Pressed tab.", "Scrolled down."]
+
+
+def test_a_conversation_about_an_episode_has_no_samples(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    with WireServer(lambda ask: Answer("Done.")) as server:
+        done = call(
+            *at(server, "--benchmark", "miniwob", "--samples", "3", "--temperature", "1"),
+            *("--protocol", "native", "--protocol-option", "tool=functions", "--out", "a"),
+            *("--protocol-option", "coordinates=per-mille"),
+        )
+    assert done.code == 2 and server.asks == []
+    assert "--samples: 'native' holds one conversation about an episode" in done.complaint
