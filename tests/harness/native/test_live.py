@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +20,7 @@ from parsers.native import ToolAct
 from parsers.native.live import actions_of, chord_of, key_of
 from parsers.native.page import Elements
 from parsers.records import Prediction
-from tests.harness.commands.tool import at, call, calls, isolate, last_lines
+from tests.harness.commands.tool import at, call, calls, isolate, last_lines, start
 from tests.harness.live.browsed import needs_browser
 from tests.harness.native.cases import (
     Case,
@@ -29,8 +33,9 @@ from tests.harness.native.cases import (
     replying,
 )
 from tests.harness.native.test_cases import INSIDE, MESSAGES, TOOLS
-from tests.harness.native.test_runs import calling
+from tests.harness.native.test_runs import PATIENCE_S, calling
 from tests.servers import Answer, WireServer
+from tests.servers import Ask as Sent
 
 
 def played(case: Case, adapter: Adapter, protocol: Native) -> tuple[list[Action], str]:
@@ -188,3 +193,43 @@ def test_a_conversation_about_an_episode_has_no_samples(
         )
     assert done.code == 2 and server.asks == []
     assert "--samples: 'native' holds one conversation about an episode" in done.complaint
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
+def test_a_killed_episode_goes_on_with_its_conversation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    rounds = [
+        calling(("click", {"x": 900, "y": 900}), ("press_keys", {"keys": ["tab"]})),
+        calling(("type", {"text": "a"})),
+        Answer("Done."),
+    ]
+    reached = threading.Semaphore(0)
+    taken: list[str] = []
+
+    def react(ask: Sent) -> Answer:
+        # A kill may tear a request.
+        taken.extend([json.dumps(ask.messages)] if ask.messages else [])
+        reached.release()
+        return rounds[ask.rounds]
+
+    with WireServer(react) as server:
+        line = (
+            *at(server, "--benchmark", "miniwob", "--only", "task=enter-text", "--no-cache"),
+            *("--benchmark-option", "episodes=2", "--protocol", "native", "--out", "a"),
+            *("--protocol-option", "tool=functions", "--protocol-option", "coordinates=per-mille"),
+        )
+        for count in (2, 2):
+            program = start(*line)
+            for _ in range(count):
+                assert reached.acquire(timeout=PATIENCE_S)
+            program.send_signal(signal.SIGKILL)
+            program.wait(PATIENCE_S)
+        done = call(*line)
+    assert done.code == 0, done.err
+    assert [line["prediction"]["parsed"]["end"] for line in last_lines("a")] == 2 * ["stopped"]
+    # What goes out again is what went out before, and only calls in flight go out again.
+    assert len(set(taken)) == 6 and len(taken) - 6 <= 4
