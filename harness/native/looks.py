@@ -93,12 +93,15 @@ def answered(
     shows: says what an act shows, or why it fails, as a text.
     """
     results: list[Result] = []
+    own: dict[int, list[ToolAct]] = {}
+    for act in acts:
+        own.setdefault(act.call, []).append(act)
     failed = False
     for number, call in enumerate(calls):
         shown: list[Shown] = []
         wrong = offer.halted if failed else ""
-        for act in acts:
-            if act.call == number and not wrong:
+        for act in own.get(number, ()):
+            if not wrong:
                 one = shows(act)
                 wrong, more = (one, []) if isinstance(one, str) else ("", one)
                 shown += more
