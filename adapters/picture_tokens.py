@@ -22,7 +22,7 @@ from adapters.openai import openai_patches, openai_tiles
 Size = tuple[int, int]
 
 
-class Seen(NamedTuple):
+class Processed(NamedTuple):
     """What becomes of a picture."""
 
     tokens: int
@@ -32,12 +32,12 @@ class Seen(NamedTuple):
     """Tokens between its slices, where a template has some."""
 
 
-Rule = Callable[[int, int], Seen]
+Rule = Callable[[int, int], Processed]
 """From width and height in pixels to what becomes of a picture."""
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class Processor:
     """How a family of models takes pictures.
 
     limited: the rule with another limit, as a number of pixels in steps of `cell` squared.
@@ -54,32 +54,32 @@ class Family:
 
 
 def _qwen(factor: int, least: int, most: int) -> Rule:
-    def rule(width: int, height: int) -> Seen:
+    def rule(width: int, height: int) -> Processed:
         w, h = qwen_size(width, height, factor, least, most)
-        return Seen(w * h // factor**2, (w, h))
+        return Processed(w * h // factor**2, (w, h))
 
     return rule
 
 
-def _of_qwen(factor: int, least: int, most: int) -> Family:
+def _of_qwen(factor: int, least: int, most: int) -> Processor:
     limited = partial(_qwen, factor, least)
-    return Family(limited(most), limited, cell=factor, factor=factor)
+    return Processor(limited(most), limited, cell=factor, factor=factor)
 
 
 def _navit(most: int) -> Rule:
     """Kimi: patches of 14 px, at most so many, padded to whole squares of two by two."""
 
-    def rule(width: int, height: int) -> Seen:
+    def rule(width: int, height: int) -> Processed:
         patches = (width // 14) * (height // 14)
         scale = min(1.0, sqrt(most / patches)) if patches else 1.0
         w, h = int(width * scale), int(height * scale)
-        return Seen(ceil(w / 28) * ceil(h / 28), (w, h))
+        return Processed(ceil(w / 28) * ceil(h / 28), (w, h))
 
     return rule
 
 
-def _of_kimi(most: int) -> Family:
-    return Family(_navit(most), lambda pixels: _navit(pixels // 14**2), cell=14)
+def _of_kimi(most: int) -> Processor:
+    return Processor(_navit(most), lambda pixels: _navit(pixels // 14**2), cell=14)
 
 
 def _internvl(most: int) -> Rule:
@@ -89,7 +89,7 @@ def _internvl(most: int) -> Rule:
         key=lambda grid: grid[0] * grid[1],
     )
 
-    def rule(width: int, height: int) -> Seen:
+    def rule(width: int, height: int) -> Processed:
         best, nearest = (1, 1), float("inf")
         for i, j in grids:
             far = abs(width / height - i / j)
@@ -97,7 +97,7 @@ def _internvl(most: int) -> Rule:
             if far < nearest or (far == nearest and is_large):
                 best, nearest = (i, j), far
         count = best[0] * best[1]
-        return Seen(256 * (count + (count > 1)), (448 * best[0], 448 * best[1]))
+        return Processed(256 * (count + (count > 1)), (448 * best[0], 448 * best[1]))
 
     return rule
 
@@ -105,10 +105,10 @@ def _internvl(most: int) -> Rule:
 def _gemma4(pixels: int) -> Rule:
     """Cells of 48 px: the largest picture of this aspect, enlarged if need be."""
 
-    def rule(width: int, height: int) -> Seen:
+    def rule(width: int, height: int) -> Processed:
         scale = sqrt(pixels / (width * height))
         across, down = (max(1, floor(side * scale / 48)) for side in (width, height))
-        return Seen(across * down, (48 * across, 48 * down))
+        return Processed(across * down, (48 * across, 48 * down))
 
     return rule
 
@@ -116,10 +116,10 @@ def _gemma4(pixels: int) -> Rule:
 def _rows(cell: int, edge: int) -> Rule:
     """Pixtral and its kind: cells of this side, a longest side, a break at the end of a row."""
 
-    def rule(width: int, height: int) -> Seen:
+    def rule(width: int, height: int) -> Processed:
         ratio = max(1.0, width / edge, height / edge)
         across, down = (ceil(floor(side / ratio) / cell) for side in (width, height))
-        return Seen((across + 1) * down, (across * cell, down * cell))
+        return Processed((across + 1) * down, (across * cell, down * cell))
 
     return rule
 
@@ -136,18 +136,18 @@ def _canvas(width: int, height: int, tile: int, most: int) -> tuple[int, int]:
     return min((g for g in grids if scale(g) == best), key=lambda g: g[0] * g[1])
 
 
-def _llama32(width: int, height: int) -> Seen:
+def _llama32(width: int, height: int) -> Processed:
     """One token stands for a picture, whose features come in beside the text."""
     i, j = _canvas(width, height, 560, 4)
-    return Seen(1, (560 * i, 560 * j))
+    return Processed(1, (560 * i, 560 * j))
 
 
 def _llama4(most: int) -> Rule:
-    def rule(width: int, height: int) -> Seen:
+    def rule(width: int, height: int) -> Processed:
         i, j = _canvas(width, height, 336, most)
         count = i * j
         # Every tile is followed by a separator; start, end and a mark stand around the whole.
-        return Seen((145 * count if count > 1 else 0) + 147, (336 * i, 336 * j))
+        return Processed((145 * count if count > 1 else 0) + 147, (336 * i, 336 * j))
 
     return rule
 
@@ -163,12 +163,12 @@ def _minicpm(most: int) -> Rule:
         w, h = (max(56, round(side / 56) * 56) for side in (width, height))
         return w, h
 
-    def rule(width: int, height: int) -> Seen:
+    def rule(width: int, height: int) -> Processed:
         w, h = resized(width, height, grows=False)
         source = w * h // 56**2
         several = min(ceil(width * height / 448**2), most)
         if several <= 1:
-            return Seen(source, (w, h))
+            return Processed(source, (w, h))
         grids = (
             (i, n // i)
             for n in (several - 1, several, several + 1)
@@ -179,15 +179,15 @@ def _minicpm(most: int) -> Rule:
         i, j = min(grids, key=lambda grid: abs(log(width / height) - log(grid[0] / grid[1])))
         w, h = resized(max(round(width / i), 1), max(round(height / j), 1), grows=True)
         size = i * w, j * h
-        return Seen(source + size[0] * size[1] // 56**2, size, tags=2 * i * j + j - 1)
+        return Processed(source + size[0] * size[1] // 56**2, size, tags=2 * i * j + j - 1)
 
     return rule
 
 
-def _claude_of_old(width: int, height: int) -> Seen:
+def _claude_of_old(width: int, height: int) -> Processed:
     scale = min(1.0, 1568 / max(width, height), sqrt(1_150_000 / (width * height)))
     w, h = width * scale, height * scale
-    return Seen(round(w * h / 750), (round(w), round(h)))
+    return Processed(round(w * h / 750), (round(w), round(h)))
 
 
 def ruled(rule: ImageRule) -> Rule | None:
@@ -195,45 +195,45 @@ def ruled(rule: ImageRule) -> Rule | None:
     if rule.tokens(448, 448) is None:
         return None
 
-    def seen(width: int, height: int) -> Seen:
-        return Seen(rule.tokens(width, height) or 0, rule.fit(width, height))
+    def seen(width: int, height: int) -> Processed:
+        return Processed(rule.tokens(width, height) or 0, rule.fit(width, height))
 
     return seen
 
 
-def _fixed(tokens: int, size: Size | None = None) -> Family:
-    return Family(lambda width, height: Seen(tokens, size or (width, height)))
+def _fixed(tokens: int, size: Size | None = None) -> Processor:
+    return Processor(lambda width, height: Processed(tokens, size or (width, height)))
 
 
-def _hosted(rule: ImageRule) -> Family:
+def _hosted(rule: ImageRule) -> Processor:
     known = ruled(rule)
     assert known is not None
-    return Family(known)
+    return Processor(known)
 
 
-FAMILIES: dict[str, Family] = {
+FAMILIES: dict[str, Processor] = {
     "qwen2.5-vl": _of_qwen(28, 3_136, 12_845_056),
     "qwen3-vl": _of_qwen(32, 65_536, 16_777_216),
     # The limits of the checkpoint count two frames.
     "glm-4.5v": _of_qwen(28, 6_272, 5_880_000),
     "kimi-k2.5": _of_kimi(16_384),
     "kimi-vl": _of_kimi(4_096),
-    "internvl3": Family(_internvl(12), capped=_internvl, tiles=12),
+    "internvl3": Processor(_internvl(12), capped=_internvl, tiles=12),
     "gemma3": _fixed(256, (896, 896)),
-    "gemma4": Family(_gemma4(280 * 48**2), _gemma4, cell=48),
-    "pixtral": Family(_rows(16, 1024)),
-    "mistral-small-3.1": Family(_rows(28, 1540)),
-    "llama-3.2": Family(_llama32),
-    "llama-4": Family(_llama4(16), capped=_llama4, tiles=16),
-    "minicpm-v-4.6": Family(_minicpm(9), capped=_minicpm, tiles=9),
+    "gemma4": Processor(_gemma4(280 * 48**2), _gemma4, cell=48),
+    "pixtral": Processor(_rows(16, 1024)),
+    "mistral-small-3.1": Processor(_rows(28, 1540)),
+    "llama-3.2": Processor(_llama32),
+    "llama-4": Processor(_llama4(16), capped=_llama4, tiles=16),
+    "minicpm-v-4.6": Processor(_minicpm(9), capped=_minicpm, tiles=9),
     "gpt-4o": _hosted(openai_tiles(85, 170)),
     "gpt-5": _hosted(openai_tiles(70, 140)),
     "gpt-5.4-high": _hosted(openai_patches(1.2, 2048, 1536)),
     "claude-4.6": _hosted(claude(1568, 1568)),
     "claude-4.7": _hosted(claude(2576, 4784)),
-    "claude, width*height/750": Family(_claude_of_old),
+    "claude, width*height/750": Processor(_claude_of_old),
     "gemini-3": _fixed(1120),
-    "gemini-2-tiles": Family(lambda w, h: Seen(gemini_tiles(w, h), (w, h))),
+    "gemini-2-tiles": Processor(lambda w, h: Processed(gemini_tiles(w, h), (w, h))),
 }
 """By the name that checks and messages have for them."""
 
@@ -262,7 +262,7 @@ def family_of(name: str) -> str | None:
     return None if begins is None else _BEGINNINGS[begins]
 
 
-def limits(family: Family, largest: int) -> Iterator[tuple[int, Rule]]:
+def limits(family: Processor, largest: int) -> Iterator[tuple[int, Rule]]:
     """Yield limits in pixels up to `largest`, each with the family's rule under it."""
     if family.limited is not None:
         for cells in range(1, largest // family.cell**2 + 1):

@@ -9,7 +9,7 @@ they answer; `issubclass` says what fits what. Nothing in a view says which answ
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from adapters.conversation import Picture
@@ -86,10 +86,15 @@ class StepView(View):
         return replace(self, step=replace(self.step, history=kept))
 
 
+@dataclass(frozen=True, slots=True)
 class LiveView(StepView):
-    """Observation in an episode before an action."""
+    """Observation in an episode before an action.
+
+    memory: what a protocol made for live pages has kept of the episode so far; it fills it.
+    """
 
     recorded = False
+    memory: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

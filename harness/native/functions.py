@@ -36,17 +36,18 @@ def offered(
     size: width and height of the picture sent.
     """
     if family == QWEN:
-        is_phone = device == "phone"
-        tool = _mobile(convention, size) if is_phone else _computer(convention, size)
-        write = qwen_mobile if is_phone else qwen_computer
-        return Offer((tool, *beside(device, has, BEYOND)), reading.qwen, write, convention)
+        name, write = ("computer_use", qwen_computer)
+        if device == "phone":
+            name, write = "mobile_use", qwen_mobile
+        tools = (_qwen(name, convention, size), *beside(device, has, BEYOND))
+        return Offer(tools=tools, read=reading.qwen, write=write, convention=convention)
     numbers = f"Places are {_numbers(convention, size)}."
     listed = [
         _function(name, f"{text} {numbers}" if "x" in fields else text, fields)
         for name, (action, text, fields) in _OWN.items()
         if action in ({*_ALWAYS[device], *has} if has else {"click"})
     ]
-    return Offer(tuple(listed), reading.functions, None, convention)
+    return Offer(tools=tuple(listed), read=reading.functions, convention=convention)
 
 
 _ALWAYS: Mapping[Device, tuple[str, ...]] = {
@@ -128,20 +129,10 @@ def _numbers(convention: Convention, size: tuple[int, int]) -> str:
     return f"whole numbers from 0 to {round(MOST[convention] or 0)} across and down the picture"
 
 
-def _resolution(convention: Convention, size: tuple[int, int]) -> str:
-    most = MOST[convention]
-    across, down = size if most is None else (round(most), round(most))
-    return f"The screen's resolution is {across}x{down}."
-
-
-def _computer(convention: Convention, size: tuple[int, int]) -> Tool:
-    actions = reading.ACTIONS["computer_use"]
-    return _qwen(
-        "computer_use",
-        "Use a mouse and keyboard to interact with a computer. The screen is in the picture. "
-        f"{_resolution(convention, size)} Click the middle of an element. A scroll of positive "
-        "pixels goes up.",
-        actions,
+_QWEN: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
+    "computer_use": (
+        "Use a mouse and keyboard to interact with a computer. The screen is in the picture.",
+        "Click the middle of an element. A scroll of positive pixels goes up.",
         {
             "keys": {"type": "array", "items": _TEXT, "description": "Keys, for action=key."},
             "text": {**_TEXT, "description": "For action=type and action=answer."},
@@ -150,16 +141,10 @@ def _computer(convention: Convention, size: tuple[int, int]) -> Tool:
             "time": {**_NUMBER, "description": "Seconds, for action=wait."},
             "status": {**_END, "description": "For action=terminate."},
         },
-    )
-
-
-def _mobile(convention: Convention, size: tuple[int, int]) -> Tool:
-    actions = reading.ACTIONS["mobile_use"]
-    return _qwen(
-        "mobile_use",
-        "Use a touchscreen to interact with a phone. The screen is in the picture. "
-        f"{_resolution(convention, size)} Tap the middle of an element.",
-        actions,
+    ),
+    "mobile_use": (
+        "Use a touchscreen to interact with a phone. The screen is in the picture.",
+        "Tap the middle of an element.",
         {
             "coordinate": {**_PAIR, "description": "x and y, of presses; where a swipe begins."},
             "coordinate2": {**_PAIR, "description": "Where a swipe ends."},
@@ -172,10 +157,18 @@ def _mobile(convention: Convention, size: tuple[int, int]) -> Tool:
             },
             "status": {**_END, "description": "For action=terminate."},
         },
+    ),
+}
+"""Qwen's functions: what they are for, how they are used, and their fields beside the action."""
+
+
+def _qwen(name: str, convention: Convention, size: tuple[int, int]) -> Tool:
+    most = MOST[convention]
+    across, down = size if most is None else (round(most), round(most))
+    use, how, fields = _QWEN[name]
+    properties = {"action": {"type": "string", "enum": list(reading.ACTIONS[name])}, **fields}
+    return Tool(
+        name,
+        f"{use} The screen's resolution is {across}x{down}. {how}",
+        {"type": "object", "properties": properties, "required": ["action"]},
     )
-
-
-def _qwen(name: str, description: str, actions: Sequence[str], fields: Mapping[str, Any]) -> Tool:
-    properties = {"action": {"type": "string", "enum": list(actions)}, **fields}
-    schema = {"type": "object", "properties": properties, "required": ["action"]}
-    return Tool(name, description, schema)

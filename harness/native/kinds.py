@@ -8,15 +8,15 @@ from typing import Literal
 
 from adapters.conversation import Message, Picture, Reply
 from harness.errors import UserError
-from harness.native.protocol import NEEDS, PAIR, Native
+from harness.native.protocol import NEEDS, PAIR, Native, Recorded
 from harness.options import Source
 from harness.page import Page
 from harness.protocols.coordinates import smallest_under
 from harness.protocols.pointing import numbers_of
 from harness.views import PlaceView, ScreenView, StepView
 from parsers.grounding import POINTING
-from parsers.native.page import LONGEST_NAME, Element, Elements, role_of
-from parsers.native.reading import Turn, as_place, as_screen_step, text_only
+from parsers.native.page import LONGEST_NAME, Elements, PageElement, role_of
+from parsers.native.reading import ReplyActs, as_place, as_screen_step, text_only
 from parsers.native.web import as_step, is_half
 from parsers.records import Description, Prediction
 from parsers.screen import SCREEN, Device, Point, Task
@@ -24,7 +24,7 @@ from parsers.screen.spelling import neutral
 
 
 @dataclass(frozen=True)
-class NativePlace(Native):
+class NativePlace(Recorded):
     """Point at what an instruction means on a picture."""
 
     refusals: Literal["offered", "unoffered"] = "unoffered"
@@ -43,7 +43,7 @@ class NativePlace(Native):
             question += "\n\n" + self.texts["declining"]
         return self._asked("pointing", "computer", question, picture)
 
-    def read(self, turn: Turn, view: PlaceView, page: Elements | None) -> Prediction:
+    def read(self, turn: ReplyActs, view: PlaceView, page: Elements | None) -> Prediction:
         return as_place(turn)
 
     def unread(self, reply: Reply, view: PlaceView) -> Prediction:
@@ -51,7 +51,7 @@ class NativePlace(Native):
 
 
 @dataclass(frozen=True)
-class NativeScreen(Native):
+class NativeScreen(Recorded):
     """The next action on a screen."""
 
     level: Literal["high", "low"] = "high"
@@ -85,7 +85,7 @@ class NativeScreen(Native):
         task: Task = view.content
         return task.device, task.has
 
-    def read(self, turn: Turn, view: ScreenView, page: Elements | None) -> Prediction:
+    def read(self, turn: ReplyActs, view: ScreenView, page: Elements | None) -> Prediction:
         task = view.content
         rule = "turn" if task.script else self.acts
         return as_screen_step(turn, rule, phone=task.device == "phone", script=task.script)
@@ -116,12 +116,9 @@ class NativePage(Native):
             return None
         return box.x + box.width / 2, box.y + box.height / 2
 
-    def unread(self, reply: Reply, view: StepView) -> Prediction:
-        return text_only(reply.text, reply.finish.value)
-
 
 @dataclass(frozen=True)
-class NativeStep(NativePage):
+class NativeStep(Recorded, NativePage):
     """The next action on a recorded web page."""
 
     history: int | None = None
@@ -153,14 +150,17 @@ class NativeStep(NativePage):
         question = self.task(step.info.task, step.history[len(step.history) - shown :])
         return self._asked("system", "browser", question, picture, self.texts["fill"])
 
-    def reads_on(self, turn: Turn, page: Elements | None) -> bool:
+    def reads_on(self, turn: ReplyActs, page: Elements | None) -> bool:
         return self.pairs == "next" and page is not None and is_half(turn, page)
 
-    def read(self, turn: Turn, view: StepView, page: Elements | None) -> Prediction:
+    def read(self, turn: ReplyActs, view: StepView, page: Elements | None) -> Prediction:
         assert page is not None
         said = as_step(turn, self.pairs if self.acts == "auto" else self.acts, page)
         under = smallest_under(said.point, view.choices) if said.point else None
         return replace(said, under=under)
+
+    def unread(self, reply: Reply, view: StepView) -> Prediction:
+        return text_only(reply.text, reply.finish.value)
 
     def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
         """Add nothing where one more reply is asked for."""
@@ -189,6 +189,6 @@ def elements_of(view: StepView) -> Elements:
         role = told.role or role_of(choice.tag, told.type)
         name = " ".join(name.split())[:LONGEST_NAME]
         listed.append(
-            Element(choice.id, choice.tag, told.type, role, name, choice.box, above(choice.id))
+            PageElement(choice.id, choice.tag, told.type, role, name, choice.box, above(choice.id))
         )
     return Elements(listed, step.page_size or (0, 0))

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from dataclasses import dataclass, field
+from typing import Literal
 
-from adapters.conversation import Conversation, Message, Picture, Reply, Result, Shown, Text, user
+from adapters.conversation import Conversation, Message, Picture, Reply, Shown, Text, user
 from harness.dialogue import Ask, Dialogue
 from harness.native.kinds import NativePage
-from harness.native.looks import Offer, calls_of, looked
+from harness.native.looks import Offer, answered, calls_of, looked
 from harness.options import History
 from harness.pictures import Recipe
 from harness.protocols.contract import flagged, limit_of
@@ -22,10 +22,10 @@ from harness.protocols.pointing import on_page
 from harness.views import LiveView
 from parsers.actions import Action
 from parsers.live import STOPS
-from parsers.native import Act
+from parsers.native import ToolAct
 from parsers.native.live import actions_of, told
 from parsers.native.page import Elements
-from parsers.native.reading import Turn, turn_of
+from parsers.native.reading import ReplyActs, reply_acts
 from parsers.points import from_pixels
 from parsers.records import Prediction, Status
 from parsers.reply_text import Nothing, open_reply
@@ -47,7 +47,7 @@ class _Episode:
 
     conversation: Conversation | None = None
     reply: Reply | None = None
-    said: list[Act] = field(default_factory=list)
+    said: list[ToolAct] = field(default_factory=list)
     left: deque[tuple[int, Action]] = field(default_factory=deque)
     doing: int = 0
     failed: tuple[int, str] | None = None
@@ -67,17 +67,11 @@ class NativeLive(NativePage):
     """Whether a call that the provider wants confirmed is done, or ends the episode."""
 
     View = LiveView
-    episode = None
 
     @property
     def history_shown(self) -> History:
         """All turns, with their pictures."""
         return History(turns=True, pictures=(MOST_PICTURES, MOST_PICTURES))
-
-    def begun(self) -> Self:
-        made = replace(self)
-        object.__setattr__(made, "episode", _Episode())
-        return made
 
     def opening(self, view: LiveView, picture: Picture) -> tuple[Message, ...]:
         return self._asked("live", "browser", self.task(view.step.info.task, ()), picture)
@@ -85,8 +79,8 @@ class NativeLive(NativePage):
     def dialogue(self, view: LiveView) -> Dialogue:
         """Return the next action: one that is left of the last reply, or the first of another."""
         picture, offer = self._offer(view)
-        page, now = self.page_of(view), self.episode or _Episode()
-        size = view.step.page_size or (picture.width, picture.height)
+        page, size = self.page_of(view), view.step.page_size or (picture.width, picture.height)
+        now: _Episode = view.memory.setdefault(self.name, _Episode())
         failure = view.step.before[-1].outcome if view.step.before else ""
         if now.left or now.reply is not None:
             if failure:
@@ -109,7 +103,7 @@ class NativeLive(NativePage):
             flags = {flag for act in now.said for flag in act.flags}
             if self.safety == "stop" and "safety_check" in flags:
                 return Prediction(Status.REFUSAL, flags=("safety_check",))
-            turn = turn_of(
+            turn = reply_acts(
                 now.said,
                 frozenset(),
                 lambda point: _anywhere(point, offer, picture),
@@ -123,9 +117,6 @@ class NativeLive(NativePage):
                 return flagged(now.next(), flags)
         return Prediction(Status.NO_ELEMENT, flags=("looks_only",))
 
-    def read(self, turn: Turn, view: LiveView, page: Elements | None) -> Prediction:
-        raise NotImplementedError
-
     def write(self, view: LiveView, said: Prediction) -> Mapping[str, str]:
         """Say in words that the episode is over."""
         if said.action is not None and said.action.name in STOPS:
@@ -133,7 +124,7 @@ class NativeLive(NativePage):
         return super().write(view, said)
 
 
-def _queue(now: _Episode, turn: Turn, page: Elements, size: tuple[int, int]) -> None:
+def _queue(now: _Episode, turn: ReplyActs, page: Elements, size: tuple[int, int]) -> None:
     """Line up the actions of a reply, up to the first that no page can do."""
     for act in turn.acts:
         done = [] if act.outside or act.word == "bad" else list(actions_of(act, page, size))
@@ -168,33 +159,15 @@ def _answers(
 ) -> Message:
     """Answer all calls of the last reply: what was done, what failed, and what is seen now."""
     calls, failed = calls_of(reply), now.failed
-    results: list[Result] = []
-    halted = False
-    for number, call in enumerate(calls):
-        shown: list[Shown] = []
-        wrong = offer.halted if halted else ""
-        for act in now.said:
-            if act.call != number or wrong:
-                continue
-            if failed is not None and act.place >= failed[0]:
-                wrong = f"Error: {failed[1]}" if act.place == failed[0] else offer.halted
-            elif act.word in ("look", "unknown"):
-                seen = looked(act, picture, lambda at: on_page(at, offer.convention, picture), page)
-                wrong, more = (seen, []) if isinstance(seen, str) else ("", seen)
-                shown += more
-            else:
-                shown.append(Text(told(act)))
-        halted = halted or bool(wrong)
-        if call.name in offer.pictured:
-            results.append(Result(call.id, (picture,)))
-            continue
-        is_seen = any(isinstance(one, Picture) for one in shown)
-        if wrong:
-            results.append(Result(call.id, (Text(wrong),), is_error=True))
-            continue
-        if offer.shows and not is_seen and (number == len(calls) - 1 or offer.all_pictured):
-            shown.append(picture)
-        results.append(Result(call.id, tuple(shown), state=offer.state))
+
+    def shows(act: ToolAct) -> list[Shown] | str:
+        if failed is not None and act.place >= failed[0]:
+            return f"Error: {failed[1]}" if act.place == failed[0] else offer.halted
+        if act.word in ("look", "unknown"):
+            return looked(act, picture, lambda at: on_page(at, offer.convention, picture), page)
+        return [Text(told(act))]
+
+    results = answered(offer, calls, now.said, picture, shows, live=True)
     if failed is not None and any(call.name in offer.pictured for call in calls):
         # An answer with one picture has no room for an error.
         told_why = f"Action {failed[0] + 1} of {len(now.said)} failed: {failed[1]}."

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.conversation import (
-    Message,
     Picture,
     ProviderTool,
     Reply,
@@ -18,11 +17,10 @@ from adapters.conversation import (
     Tool,
     ToolCall,
     canonical_json,
-    user,
 )
 from harness.pictures import cropped
 from parsers.actions import mended
-from parsers.native import Act, Call
+from parsers.native import ToolAct, ToolUse
 from parsers.native.page import Elements
 from parsers.native.spelling import Write
 from parsers.native.tools import acts_of
@@ -32,7 +30,7 @@ from parsers.screen import Point
 HALTED = "Not executed: an earlier action in this turn failed."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Offer:
     """The tools of a request.
 
@@ -47,10 +45,10 @@ class Offer:
     look: a call that looks, for estimates.
     """
 
-    tools: tuple[Tool | ProviderTool, ...]
-    read: Callable[[Call], Iterator[Act]]
-    write: Write | None
-    convention: Convention
+    read: Callable[[ToolUse], Iterator[ToolAct]]
+    write: Write | None = None
+    convention: Convention = "absolute"
+    tools: tuple[Tool | ProviderTool, ...] = ()
     shows: bool = False
     pictured: frozenset[str] = frozenset()
     all_pictured: bool = False
@@ -58,9 +56,9 @@ class Offer:
     refs: bool = False
     look: tuple[str, Mapping[str, Any]] | None = None
 
-    def acts(self, reply: Reply) -> list[Act]:
+    def acts(self, reply: Reply) -> list[ToolAct]:
         """Return the acts of a reply, in the model's numbers."""
-        said = acts_of([Call(one.name, one.arguments) for one in calls_of(reply)], self.read)
+        said = acts_of([ToolUse(one.name, one.arguments) for one in calls_of(reply)], self.read)
         if self.convention == "unit":
             return [replace(act, flags=act.flags - {"fraction"}) for act in said]
         return said
@@ -81,43 +79,49 @@ _TAB = {
 def answered(
     offer: Offer,
     calls: Sequence[ToolCall],
-    acts: Sequence[Act],
+    acts: Sequence[ToolAct],
     picture: Picture,
-    to_page: Callable[[Point], Point | None],
-    page: Elements | None = None,
-) -> Message:
-    """Return the answers to the calls of a reply that only looks or presses, in their order.
+    shows: Callable[[ToolAct], list[Shown] | str],
+    *,
+    live: bool = False,
+) -> list[Result]:
+    """Return the answers to the calls of a reply, in their order.
 
     After a failure the calls behind it are not carried out.
 
-    picture: the one of the question. to_page: converts the model's numbers. page: its elements.
+    picture: of the page as it is by now; on live pages the last call shows it if none has.
+    shows: says what an act shows, or why it fails, as a text.
     """
     results: list[Result] = []
+    own: dict[int, list[ToolAct]] = {}
+    for act in acts:
+        own.setdefault(act.call, []).append(act)
     failed = False
     for number, call in enumerate(calls):
-        own = [act for act in acts if act.call == number]
-        if call.name in offer.pictured:
-            results.append(Result(call.id, (picture,)))
-            continue
         shown: list[Shown] = []
         wrong = offer.halted if failed else ""
-        for act in own if not failed else ():
-            one = looked(act, picture, to_page, page)
-            if isinstance(one, str):
-                wrong = one
-                break
-            shown += one
-        if wrong:
+        for act in own.get(number, ()):
+            if not wrong:
+                one = shows(act)
+                wrong, more = (one, []) if isinstance(one, str) else ("", one)
+                shown += more
+        failed = bool(wrong)
+        if call.name in offer.pictured:
+            results.append(Result(call.id, (picture,)))
+        elif wrong:
             results.append(Result(call.id, (Text(wrong),), is_error=True))
-            failed = True
         else:
-            kept = shown if offer.shows else [one for one in shown if isinstance(one, Text)]
-            results.append(Result(call.id, tuple(kept), state=offer.state))
-    return user(*results)
+            pictures = [one for one in shown if isinstance(one, Picture)]
+            if not offer.shows:
+                shown = [one for one in shown if isinstance(one, Text)]
+            elif live and not pictures and (number == len(calls) - 1 or offer.all_pictured):
+                shown.append(picture)
+            results.append(Result(call.id, tuple(shown), state=offer.state))
+    return results
 
 
 def looked(
-    act: Act, picture: Picture, to_page: Callable[[Point], Point | None], page: Elements | None
+    act: ToolAct, picture: Picture, to_page: Callable[[Point], Point | None], page: Elements | None
 ) -> list[Shown] | str:
     """Return what a look shows, in the words that the published tools have for it; a text where
     it fails."""

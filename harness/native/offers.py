@@ -3,53 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from adapters.contract import AdapterInfo
 from adapters.conversation import ProviderTool
 from harness.errors import UserError
 from harness.native.functions import beside
-from harness.native.looks import HALTED, Offer
-from parsers.native import Act, Call, vendors
+from harness.native.looks import Offer
 from parsers.native import spelling as writing
-from parsers.native.spelling import Write
+from parsers.native import vendors
 from parsers.native.toolsets import toolset
-from parsers.points import Convention
 from parsers.screen import Device
 
 ZOOM_TOKENS = 410
 """Tokens of the definition of zoom in a toolset."""
 
 
-@dataclass(frozen=True, slots=True)
-class VendorTool:
-    """A tool that a vendor has trained its models on.
+@dataclass(frozen=True, kw_only=True)
+class VendorTool(Offer):
+    """A tool that a vendor has trained its models on, to be offered for a set.
 
     entry: what a request asks for it with.
     models: the names of those that have it.
     settings: what their adapters have to be set to (a part of the setting), and how.
     words: the actions beyond clicks and keys that it has.
     withheld: members that are switched off; on live pages only those of tabs.
-    refs: whether it names elements of a page.
-    look: a call that looks, for estimates.
     """
 
     entry: Mapping[str, object]
     models: re.Pattern[str]
     settings: Mapping[str, tuple[str, str]]
-    read: Callable[[Call], Iterator[Act]]
-    write: Write
-    look: tuple[str, Mapping[str, Any]]
-    convention: Convention = "absolute"
+    shows: bool = True
     tokens: int | None = None
     zooms: bool = False
-    pictured: frozenset[str] = frozenset()
-    halted: str = HALTED
     words: frozenset[str] = frozenset()
     withheld: tuple[str, ...] = ()
-    refs: bool = False
 
     def offer(
         self, device: Device, has: Sequence[str], *, zoom: bool, extras: bool, live: bool
@@ -59,23 +48,10 @@ class VendorTool:
         off = tuple(name for name in self.withheld if not live or name.endswith("_tab"))
         if self.zooms and not zoom:
             off += ("zoom",)
-        if "zoom" in off:
             tokens = None if tokens is None else tokens - ZOOM_TOKENS
         configs = {"configs": {member: {"enabled": False} for member in off}} if off else {}
-        entry = {**self.entry, **configs}
         further = beside(device, has, self.words) if extras else ()
-        return Offer(
-            (ProviderTool(entry, tokens), *further),
-            self.read,
-            self.write,
-            self.convention,
-            shows=True,
-            pictured=self.pictured,
-            all_pictured=self.convention != "absolute",
-            halted=self.halted,
-            refs=self.refs,
-            look=self.look,
-        )
+        return replace(self, tools=(ProviderTool({**self.entry, **configs}, tokens), *further))
 
     def check(self, name: str, model: AdapterInfo) -> None:
         """Raise `UserError` for a model whose adapter does not send this tool."""
@@ -87,35 +63,35 @@ class VendorTool:
 _CLAUDE = re.compile(r"claude-(opus-(4-8|5)|sonnet-5|haiku-5-5|(fable|mythos)-5)")
 VENDORS: Mapping[str, VendorTool] = {
     "computer": VendorTool(
-        {"type": "computer"},
-        re.compile(r"gpt-(5\.[4-9]|[6-9])(?!.*(nano|instant|chat))"),
-        {
+        entry={"type": "computer"},
+        models=re.compile(r"gpt-(5\.[4-9]|[6-9])(?!.*(nano|instant|chat))"),
+        settings={
             "api": ("responses", " over this wire: add --adapter-option wire=responses"),
             "detail": ("original", " in this detail: add --adapter-option detail=original"),
         },
-        vendors.computer,
-        writing.computer,
-        ("computer", {"actions": [{"type": "screenshot"}]}),
+        read=vendors.computer,
+        write=writing.computer,
+        look=("computer", {"actions": [{"type": "screenshot"}]}),
         pictured=frozenset({"computer"}),
     ),
     "computer-toolset": VendorTool(
-        {"type": "computer_toolset_20260801"},
-        _CLAUDE,
-        {"api": ("messages", "")},
-        toolset,
-        writing.computer_toolset,
-        ("computer.screenshot", {}),
+        entry={"type": "computer_toolset_20260801"},
+        models=_CLAUDE,
+        settings={"api": ("messages", "")},
+        read=toolset,
+        write=writing.computer_toolset,
+        look=("computer.screenshot", {}),
         tokens=4520,
         zooms=True,
         halted="Not executed: an earlier computer action in this turn failed.",
     ),
     "browser-toolset": VendorTool(
-        {"type": "browser_toolset_20260801"},
-        _CLAUDE,
-        {"api": ("messages", "")},
-        toolset,
-        writing.browser_toolset,
-        ("browser.read_page", {}),
+        entry={"type": "browser_toolset_20260801"},
+        models=_CLAUDE,
+        settings={"api": ("messages", "")},
+        read=toolset,
+        write=writing.browser_toolset,
+        look=("browser.read_page", {}),
         tokens=6610,
         zooms=True,
         words=frozenset({"choose"}),
@@ -127,26 +103,28 @@ VENDORS: Mapping[str, VendorTool] = {
         refs=True,
     ),
     "gemini-browser": VendorTool(
-        {"computerUse": {"environment": "ENVIRONMENT_BROWSER"}},
-        re.compile(
+        entry={"computerUse": {"environment": "ENVIRONMENT_BROWSER"}},
+        models=re.compile(
             r"gemini-(3\.[78]-flash(?!-lite)|3\.5-flash"
             r"|2\.5-computer-use-preview|3-flash-preview|3\.1-pro-preview)"
         ),
-        {"api": ("generateContent", "")},
-        vendors.gemini,
-        writing.gemini_browser,
-        ("take_screenshot", {}),
-        "per-mille",
+        settings={"api": ("generateContent", "")},
+        read=vendors.gemini,
+        write=writing.gemini_browser,
+        look=("take_screenshot", {}),
+        convention="per-mille",
+        all_pictured=True,
         words=frozenset({"back"}),
     ),
     "gemini-mobile": VendorTool(
-        {"computerUse": {"environment": "ENVIRONMENT_MOBILE"}},
-        re.compile(r"gemini-(3\.[78]-flash(?!-lite)|3\.5-flash)"),
-        {"api": ("generateContent", "")},
-        vendors.gemini,
-        writing.gemini_mobile,
-        ("take_screenshot", {}),
-        "per-mille",
+        entry={"computerUse": {"environment": "ENVIRONMENT_MOBILE"}},
+        models=re.compile(r"gemini-(3\.[78]-flash(?!-lite)|3\.5-flash)"),
+        settings={"api": ("generateContent", "")},
+        read=vendors.gemini,
+        write=writing.gemini_mobile,
+        look=("take_screenshot", {}),
+        convention="per-mille",
+        all_pictured=True,
         words=frozenset({"back", "long_press", "open_app"}),
     ),
 }

@@ -20,25 +20,26 @@ from adapters.conversation import (
     Order,
     Picture,
     Reply,
-    Result,
+    Shown,
     Tool,
     ToolCall,
     canonical_json,
     illustrated,
     system,
+    user,
 )
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError
 from harness.native.functions import QWEN, offered
-from harness.native.looks import Offer, answered, calls_of
+from harness.native.looks import Offer, answered, calls_of, looked
 from harness.native.offers import VENDORS, VendorTool, tool_of
 from harness.protocols.contract import AskingProtocol, Needs, flagged, limit_of
 from harness.protocols.pointing import check_pointing, numbers_of, on_page, one_picture
 from harness.protocols.texts import Schema, Texts, open_texts
 from harness.views import LiveView, ScreenView
-from parsers.native import Act
+from parsers.native import ToolAct
 from parsers.native.page import Elements
-from parsers.native.reading import Turn, turn_of
+from parsers.native.reading import ReplyActs, reply_acts
 from parsers.native.spelling import spelled
 from parsers.points import Convention
 from parsers.records import Prediction, Status
@@ -204,50 +205,6 @@ class Native(AskingProtocol):
             "tool parser (vLLM: --enable-auto-tool-choice --tool-call-parser NAME)"
         ]
 
-    def dialogue(self, view: Any) -> Dialogue:
-        """Ask until the model acts. Raises ValueError unless exactly one picture is shown."""
-        picture, offer = self._offer(view)
-        page = self.page_of(view)
-        conversation = Conversation(self.opening(view, picture), tools=offer.tools)
-
-        def to_page(point: Point) -> Point | None:
-            return on_page(point, offer.convention, picture)
-
-        def heard(reply: Reply, pointer: Point | None) -> tuple[list[Act], Turn]:
-            said, script = offer.acts(reply), self._is_script(view)
-            return said, turn_of(said, self.looks, to_page, pointer, script=script, page=page)
-
-        flags: set[str] = set()
-        pointer: Point | None = None
-        looked = offer.look and Reply("", tool_calls=(ToolCall("look", *offer.look),))
-        for number, place in enumerate(self.places):
-            limit = limit_of(self.max_tokens, number)
-            reply = yield Ask(conversation, place, max_tokens=limit, rehearsed=looked)
-            assert isinstance(reply, Reply)
-            calls = calls_of(reply)
-            said, turn = heard(reply, pointer)
-            pointer = turn.pointer
-            finish = reply.finish.value
-            if not calls or finish not in ("stop", "length" if turn.acts else "stop"):
-                return flagged(self.unread(reply, view), flags)
-            if turn.acts:
-                if finish == "length":
-                    flags.add("cut")
-                elif self.reads_on(turn, page):
-                    results = answered(offer, calls, said, picture, to_page, page)
-                    asked = conversation.then(reply, results)
-                    reply = yield Ask(asked, PAIR, max_tokens=limit)
-                    assert isinstance(reply, Reply)
-                    turn.then = heard(reply, pointer)[1].acts
-                return flagged(self.read(turn, view, page), flags)
-            flags |= {"safety_check"} & {flag for act in said for flag in act.flags}
-            if number < self.turns:
-                results = answered(offer, calls, said, picture, to_page, page)
-                if any(isinstance(one, Result) and one.is_error for one in results.parts):
-                    flags.add("answered_error")
-                conversation = conversation.then(reply, results)
-        return flagged(Prediction(Status.OUT_OF_TURNS), flags)
-
     def write(self, view: Any, said: Prediction) -> Mapping[str, str]:
         """Return the calls of a prediction as JSON; empty for what the tool cannot say."""
         picture, offer = self._offer(view)
@@ -272,11 +229,6 @@ class Native(AskingProtocol):
         listed = [{"name": call.name, "arguments": call.arguments} for call in calls]
         return {self.places[0]: canonical_json(listed)}
 
-    @property
-    def looks(self) -> frozenset[str]:
-        """The words that only look at a unit of this kind."""
-        return frozenset()
-
     @abstractmethod
     def opening(self, view: Any, picture: Picture) -> tuple[Message, ...]:
         """Return the messages about a unit."""
@@ -288,18 +240,6 @@ class Native(AskingProtocol):
     def middle_of(self, element: str, view: Any) -> Point | None:
         """Return the middle of an element, None for one that cannot be seen."""
         return None
-
-    def reads_on(self, turn: Turn, page: Elements | None) -> bool:
-        """Return whether the reply behind this one belongs to it."""
-        return False
-
-    @abstractmethod
-    def read(self, turn: Turn, view: Any, page: Elements | None) -> Prediction:
-        """Return the prediction of a reply that acts."""
-
-    @abstractmethod
-    def unread(self, reply: Reply, view: Any) -> Prediction:
-        """Return the prediction of a reply without calls."""
 
     def offers(self, view: Any) -> tuple[Device, tuple[str, ...]]:
         """Return the device that is shown, and the actions beyond clicks that are answers."""
@@ -315,9 +255,6 @@ class Native(AskingProtocol):
             offer = self.vendors.offer(device, has, zoom=zoom, extras=extras, live=live)
             return picture, offer
         return picture, offered(self.family, device, has, self.convention, size)
-
-    def _is_script(self, view: Any) -> bool:
-        return isinstance(view, ScreenView) and view.content.script
 
     def task(self, goal: str, before: Sequence[str], step: str = "") -> str:
         """Return the question about a task: the goal, a sentence about this step, lines of what was
@@ -339,3 +276,72 @@ class Native(AskingProtocol):
         looks = texts.fill("looks", turns=self.turns) if can_look else texts["at_once"]
         opening = texts.fill(key, device=DEVICES[device], looks=looks, fill=fill).strip()
         return system(opening), illustrated((picture,), question.strip(), order=self.order)
+
+
+class Recorded(Native):
+    """What kinds of recorded units have in common: looks are answered from the record, and the
+    first act ends the dialogue."""
+
+    def dialogue(self, view: Any) -> Dialogue:
+        """Ask until the model acts. Raises ValueError unless exactly one picture is shown."""
+        picture, offer = self._offer(view)
+        page = self.page_of(view)
+        script = isinstance(view, ScreenView) and view.content.script
+        conversation = Conversation(self.opening(view, picture), tools=offer.tools)
+
+        def to_page(point: Point) -> Point | None:
+            return on_page(point, offer.convention, picture)
+
+        def shows(act: ToolAct) -> list[Shown] | str:
+            return looked(act, picture, to_page, page)
+
+        def heard(reply: Reply, pointer: Point | None) -> tuple[list[ToolAct], ReplyActs]:
+            said = offer.acts(reply)
+            return said, reply_acts(said, self.looks, to_page, pointer, script=script, page=page)
+
+        flags: set[str] = set()
+        pointer: Point | None = None
+        rehearsed = offer.look and Reply("", tool_calls=(ToolCall("look", *offer.look),))
+        for number, place in enumerate(self.places):
+            limit = limit_of(self.max_tokens, number)
+            reply = yield Ask(conversation, place, max_tokens=limit, rehearsed=rehearsed)
+            assert isinstance(reply, Reply)
+            calls = calls_of(reply)
+            said, turn = heard(reply, pointer)
+            pointer = turn.pointer
+            finish = reply.finish.value
+            if not calls or finish not in ("stop", "length" if turn.acts else "stop"):
+                return flagged(self.unread(reply, view), flags)
+            if turn.acts:
+                if finish == "length":
+                    flags.add("cut")
+                elif self.reads_on(turn, page):
+                    results = answered(offer, calls, said, picture, shows)
+                    asked = conversation.then(reply, user(*results))
+                    reply = yield Ask(asked, PAIR, max_tokens=limit)
+                    assert isinstance(reply, Reply)
+                    turn.then = heard(reply, pointer)[1].acts
+                return flagged(self.read(turn, view, page), flags)
+            flags |= {"safety_check"} & {flag for act in said for flag in act.flags}
+            if number < self.turns:
+                results = answered(offer, calls, said, picture, shows)
+                flags |= {"answered_error" for one in results if one.is_error}
+                conversation = conversation.then(reply, user(*results))
+        return flagged(Prediction(Status.OUT_OF_TURNS), flags)
+
+    @property
+    def looks(self) -> frozenset[str]:
+        """The words that only look at a unit of this kind."""
+        return frozenset()
+
+    def reads_on(self, turn: ReplyActs, page: Elements | None) -> bool:
+        """Return whether the reply behind this one belongs to it."""
+        return False
+
+    @abstractmethod
+    def read(self, turn: ReplyActs, view: Any, page: Elements | None) -> Prediction:
+        """Return the prediction of a reply that acts."""
+
+    @abstractmethod
+    def unread(self, reply: Reply, view: Any) -> Prediction:
+        """Return the prediction of a reply without calls."""

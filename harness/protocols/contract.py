@@ -31,7 +31,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from adapters.contract import AdapterInfo
 from harness.candidates import Form
@@ -224,12 +224,6 @@ class AskingProtocol(ABC):
     @abstractmethod
     def dialogue(self, view: Any) -> Dialogue:
         """Ask about one unit: a pure function of the view and the replies."""
-
-    def begun(self) -> Self:
-        """Return what asks about the steps of one episode, itself if it asks about each anew.
-
-        Another one may remember the steps before, and is asked about each once."""
-        return self
 
     def write(self, view: Any, said: Prediction) -> Mapping[str, str]:
         """Return the replies, by place, of a model that has settled on `said`."""

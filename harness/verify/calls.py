@@ -72,7 +72,7 @@ _PASS = "What is the pass word? Write the word only."
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Question:
     """What one call asks. Pictures are named as `scenes.draw` names them."""
 
     text: str
@@ -81,53 +81,53 @@ class Call:
     limit: int = 32
 
 
-def _four(name: str) -> Call:
+def _four(name: str) -> Question:
     sizes = enumerate(("480x448", "448x336", "336x448", "336x336"), start=1)
-    return Call(_ORDER, tuple(f"code {size} {name}{n}" for n, size in sizes), limit=64)
+    return Question(_ORDER, tuple(f"code {size} {name}{n}" for n, size in sizes), limit=64)
 
 
-def _marks(more: str, name: str) -> dict[str, Call]:
+def _marks(more: str, name: str) -> dict[str, Question]:
     pictures = [f"marks {w}x{h} {name}".strip() for w, h in MARKS]
     return {
-        f"points{more}-{n}": Call(f"Click on the square with number {n}.", (pictures[n > 4],))
+        f"points{more}-{n}": Question(f"Click on the square with number {n}.", (pictures[n > 4],))
         for n in range(1, 9)
     }
 
 
-CALLS: Mapping[str, Call] = {
-    "copy": Call(f"Copy this text and write nothing else: {COPY}", limit=200),
-    **{f"short-{n}": Call(text) for n, text in enumerate(SHORT, start=1)},
-    "base": Call(_CODE),
-    "size-a": Call(_CODE, ("code 448x448 size0",)),
-    "size-b": Call(_CODE, ("code 1000x620 size1",)),
-    "size-c": Call(_CODE, ("code 2688x1792 size2",)),
-    "size-d": Call(_CODE, ("code 560x2240 size3",)),
-    "noisy": Call(_CODE, ("noisy 448x448 other",)),
-    "noisy-again": Call(_CODE, ("noisy 448x448 other2",)),
-    "system": Call(_PASS, system=SYSTEM),
-    "no-system": Call(_PASS),
-    "with-system": Call(_CODE, ("code 448x448 size0",), system=SYSTEM),
+CALLS: Mapping[str, Question] = {
+    "copy": Question(f"Copy this text and write nothing else: {COPY}", limit=200),
+    **{f"short-{n}": Question(text) for n, text in enumerate(SHORT, start=1)},
+    "base": Question(_CODE),
+    "size-a": Question(_CODE, ("code 448x448 size0",)),
+    "size-b": Question(_CODE, ("code 1000x620 size1",)),
+    "size-c": Question(_CODE, ("code 2688x1792 size2",)),
+    "size-d": Question(_CODE, ("code 560x2240 size3",)),
+    "noisy": Question(_CODE, ("noisy 448x448 other",)),
+    "noisy-again": Question(_CODE, ("noisy 448x448 other2",)),
+    "system": Question(_PASS, system=SYSTEM),
+    "no-system": Question(_PASS),
+    "with-system": Question(_CODE, ("code 448x448 size0",), system=SYSTEM),
     **{
-        name: Call(f"Count from 1 to {goal}, with commas between.", limit=limit)
+        name: Question(f"Count from 1 to {goal}, with commas between.", limit=limit)
         for name, (limit, goal) in COUNTED.items()
     },
-    "context": Call("", limit=64),
-    "corners": Call(_CORNERS, ("corners 960x640 c",), limit=100),
-    "corners-2": Call(_CORNERS, ("corners 960x640 c2",), limit=100),
-    "corners-3": Call(_CORNERS, ("corners 960x640 c3",), limit=100),
-    "ladder-small": Call(_LADDER, ("ladder 448x448 small",), limit=250),
-    "ladder-large": Call(_LADDER, ("ladder 1920x1080 large",), limit=250),
-    "coverage": Call(_GRID, ("grid 1920x1080 g",), limit=200),
-    "coverage-again": Call(
+    "context": Question("", limit=64),
+    "corners": Question(_CORNERS, ("corners 960x640 c",), limit=100),
+    "corners-2": Question(_CORNERS, ("corners 960x640 c2",), limit=100),
+    "corners-3": Question(_CORNERS, ("corners 960x640 c3",), limit=100),
+    "ladder-small": Question(_LADDER, ("ladder 448x448 small",), limit=250),
+    "ladder-large": Question(_LADDER, ("ladder 1920x1080 large",), limit=250),
+    "coverage": Question(_GRID, ("grid 1920x1080 g",), limit=200),
+    "coverage-again": Question(
         f"{_GRID} Begin with the row at the bottom.", ("grid 1920x1080 g2",), limit=200
     ),
     "order": _four("o"),
     "order-again": _four("p"),
-    "history": Call(_ORDER, ("code 448x448 h1", "code 448x448 h2")),
+    "history": Question(_ORDER, ("code 448x448 h1", "code 448x448 h2")),
     **_marks("", ""),
     **_marks("-again", "mirrored"),
-    **{f"repeats-{n}": Call(_REPEAT) for n in range(1, 9)},
-    **{f"repeats-again-{n}": Call(f"{_REPEAT} It must not begin with 1.") for n in range(1, 5)},
+    **{f"repeats-{n}": Question(_REPEAT) for n in range(1, 9)},
+    **{f"repeats-again-{n}": Question(f"{_REPEAT} It must not begin with 1.") for n in range(1, 5)},
 }
 """Every call by its name. The text of `context` depends on the model."""
 

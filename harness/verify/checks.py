@@ -31,7 +31,7 @@ ANSWERS = frozenset({"ladder", "coverage", "order", "history", "with system text
 Names = Sequence[str]
 
 
-class Row(NamedTuple):
+class CheckRule(NamedTuple):
     """A check: its calls, the first of which it cannot do without, and its rule.
 
     again: calls by which a finding of the word `bad` is asked again: what is found each time, and
@@ -76,7 +76,7 @@ class Judge:
         first = self.first(name)
         return first is not None and first.verdict == self.rows[name].bad
 
-    def _asked_again(self, row: Row, first: Found) -> Found:
+    def _asked_again(self, row: CheckRule, first: Found) -> Found:
         if not row.again or first.verdict != row.bad:
             return first
         made = self.probe.records.keys()
@@ -261,26 +261,26 @@ def _several(kind: str, numbers: Sequence[int]) -> tuple[str, ...]:
 _EIGHT, _FOUR = range(1, 9), range(1, 5)
 _PAIR = ("with-system", "base", "size-a", "system", "no-system")
 _FULL = {
-    "copy": Row(("copy", *SHORTS), _copy),
-    "template": Row(SHORTS, _template),
-    "system text": Row(("system", "no-system"), _system),
-    "max_tokens": Row(("max-tokens",), _output),
-    "long reply": Row(("long-reply",), _output),
-    "context": Row(("context",), _context),
-    "thinking": Row(("copy", *SHORTS), _thinking),
-    "picture seen": Row((*SHOWN, "base"), _seen),
-    "sizes": Row((*SHOWN, "base", *LADDERS), _sizes),
-    "refused sizes": Row((*SHOWN, *LADDERS), _refused),
-    "bytes": Row(("size-a", "noisy"), _bytes),
-    "picture cache": Row(("size-a", "noisy"), _cache, (("noisy-again",),)),
-    "usage": Row(("base", "size-a"), _usage),
-    "corners": Row(("corners",), _corners, (("corners-2",), ("corners-3",))),
-    "ladder": Row(LADDERS, _ladder),
-    "coverage": Row(("coverage",), _coverage, (("coverage-again",),)),
-    "order": Row(("order",), _order, (("order-again",),), kind=lambda found: found.verdict),
-    "history": Row(("history", "base", "size-a"), _history),
-    "with system text": Row(_PAIR, _with_system),
-    "points": Row(
+    "copy": CheckRule(("copy", *SHORTS), _copy),
+    "template": CheckRule(SHORTS, _template),
+    "system text": CheckRule(("system", "no-system"), _system),
+    "max_tokens": CheckRule(("max-tokens",), _output),
+    "long reply": CheckRule(("long-reply",), _output),
+    "context": CheckRule(("context",), _context),
+    "thinking": CheckRule(("copy", *SHORTS), _thinking),
+    "picture seen": CheckRule((*SHOWN, "base"), _seen),
+    "sizes": CheckRule((*SHOWN, "base", *LADDERS), _sizes),
+    "refused sizes": CheckRule((*SHOWN, *LADDERS), _refused),
+    "bytes": CheckRule(("size-a", "noisy"), _bytes),
+    "picture cache": CheckRule(("size-a", "noisy"), _cache, (("noisy-again",),)),
+    "usage": CheckRule(("base", "size-a"), _usage),
+    "corners": CheckRule(("corners",), _corners, (("corners-2",), ("corners-3",))),
+    "ladder": CheckRule(LADDERS, _ladder),
+    "coverage": CheckRule(("coverage",), _coverage, (("coverage-again",),)),
+    "order": CheckRule(("order",), _order, (("order-again",),), kind=lambda found: found.verdict),
+    "history": CheckRule(("history", "base", "size-a"), _history),
+    "with system text": CheckRule(_PAIR, _with_system),
+    "points": CheckRule(
         _several("points", _EIGHT),
         _points,
         (_several("points-again", _EIGHT),),
@@ -288,7 +288,7 @@ _FULL = {
         kind=lambda found: found.detail[0],
         otherwise=Found(CANNOT_TELL, "not the same numbers again"),
     ),
-    "repeats": Row(
+    "repeats": CheckRule(
         _several("repeats", _EIGHT),
         _repeats,
         (_several("repeats-again", _FOUR),),
@@ -304,7 +304,7 @@ QUICK = (
 )
 
 
-def rows(quick: bool) -> dict[str, Row]:
+def rows(quick: bool) -> dict[str, CheckRule]:
     """Return all checks by name, in order; with `quick`, those that are carried out then, some of
     them with fewer calls."""
     if not quick:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from adapters.open_models import qwen_size
-from adapters.picture_tokens import FAMILIES, Family, Rule, limits
+from adapters.picture_tokens import FAMILIES, Processor, Rule, limits
 from harness.pictures import within_side
 from harness.verify.words import BROKEN, CANNOT_TELL, OK, SUSPICIOUS, Found
 
@@ -85,7 +85,7 @@ def shrunk(rule: Rule, side: int) -> Rule:
 
 
 def _explained(
-    known: Known, name: str | None, family: Family | None, own: Rule | None
+    known: Known, name: str | None, family: Processor | None, own: Rule | None
 ) -> Fit | None:
     """Return the first rule that explains the counts, in the order of how usual each fault is."""
     if own is not None:
@@ -108,7 +108,7 @@ def _explained(
 
 
 def _changed(
-    known: Known, family: Family | None, own: Rule
+    known: Known, family: Processor | None, own: Rule
 ) -> Iterator[tuple[Kind, Iterator[tuple[int, int, Rule]]]]:
     """Yield the changes of a family's own rule, each with its values in order: least and most of
     the number, and the rule."""

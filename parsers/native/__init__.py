@@ -38,7 +38,7 @@ Word = Literal[
 ]
 
 
-class Call(NamedTuple):
+class ToolUse(NamedTuple):
     """A call of a model: a function's name, and its arguments as JSON of any type."""
 
     name: str
@@ -46,7 +46,7 @@ class Call(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ToolAct:
     """What a call does, in a neutral word.
 
     press: `text` is left, right, middle, double, triple or back. hover: the pointer moves. down,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from parsers.actions import Action, Value
-from parsers.native import Act
+from parsers.native import ToolAct
 from parsers.native.page import Elements
 
 WAYS: Mapping[str, tuple[int, int]] = {
@@ -54,7 +54,7 @@ def chord_of(key: str) -> str:
     return "+".join([*(words.get(one, one.lower()) for one in held), last])
 
 
-def actions_of(act: Act, page: Elements, viewport: tuple[int, int]) -> Iterator[Action]:
+def actions_of(act: ToolAct, page: Elements, viewport: tuple[int, int]) -> Iterator[Action]:
     """Yield the actions that an act is on a live page, none for what no page can do."""
     found = page.at(act.ref, act.at)
     element = found.id if act.ref and found else None
@@ -122,7 +122,7 @@ _PRESSED = {
 }
 
 
-def told(act: Act) -> str:
+def told(act: ToolAct) -> str:
     """Return what the published tools say when an act is done."""
     texts = {
         "hover": "Hovered.",

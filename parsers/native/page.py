@@ -50,7 +50,7 @@ def role_of(tag: str, kind: str) -> str:
     return _INPUTS.get(kind.lower(), "textbox") if tag == "input" else _ROLES.get(tag, "")
 
 
-class Element(NamedTuple):
+class PageElement(NamedTuple):
     """An element of a page.
 
     role, name: as a reader for the blind says them.
@@ -85,7 +85,7 @@ class Elements:
     size: of the picture, in the pixels of the boxes.
     """
 
-    listed: Sequence[Element]
+    listed: Sequence[PageElement]
     size: tuple[int, int]
 
     def ref_of(self, node_id: str | None) -> str:
@@ -99,7 +99,7 @@ class Elements:
         known = number.isascii() and number.isdigit() and len(number) < 8 and ref == f"ref_{number}"
         return int(number) - 1 if known and 0 < int(number) <= len(self.listed) else None
 
-    def at(self, ref: str, point: Point | None = None) -> Element | None:
+    def at(self, ref: str, point: Point | None = None) -> PageElement | None:
         """Return the element of a reference, else the field or list at a point of the page: the
         smallest, unless something else that can be pressed lies above it."""
         if ref:
@@ -110,7 +110,7 @@ class Elements:
         first = min(pressed, key=_area, default=None)
         return first if first and (first.is_field or first.is_list) else None
 
-    def list_of(self, option: Element) -> Element | None:
+    def list_of(self, option: PageElement) -> PageElement | None:
         """Return the list that an option is in."""
         if option.role != "option":
             return None
@@ -187,5 +187,5 @@ def _holds(box: Box, point: Point) -> bool:
     return box.x <= point[0] <= box.right and box.y <= point[1] <= box.bottom
 
 
-def _area(one: Element) -> float:
+def _area(one: PageElement) -> float:
     return one.box.width * one.box.height if one.box else 0.0

@@ -8,12 +8,12 @@ folds the reply behind it as well, where a press on a field was all.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from parsers.actions import Action, Value
-from parsers.native import Act, Word
+from parsers.native import ToolAct, Word
 from parsers.native.page import Elements
 from parsers.records import Prediction, Status
 from parsers.reply_text import Nothing, open_reply, refuses
@@ -31,7 +31,7 @@ _PLACED = frozenset(("press", "long", "drag"))
 
 
 @dataclass(slots=True)
-class Turn:
+class ReplyActs:
     """What a reply does, its places in pixels of the original.
 
     acts: in the order of output; empty where the model only looks.
@@ -39,20 +39,20 @@ class Turn:
     then: acts of the reply behind it, where that was read for the text of a field.
     """
 
-    acts: list[Act]
+    acts: list[ToolAct]
     pointer: Point | None
-    then: Sequence[Act] = ()
+    then: Sequence[ToolAct] = ()
 
 
-def turn_of(
-    said: Sequence[Act],
+def reply_acts(
+    said: Sequence[ToolAct],
     looks: frozenset[str],
     to_page: Callable[[Point], Point | None],
     pointer: Point | None = None,
     *,
     script: bool = False,
     page: Elements | None = None,
-) -> Turn:
+) -> ReplyActs:
     """Return the acts of a reply: buttons that go down and up are presses, and a hover is part of
     the press behind it.
 
@@ -65,10 +65,12 @@ def turn_of(
     """
     acts, pointer = _without_buttons([_on_page(act, to_page, page) for act in said], pointer)
     acts = [act for act in acts if act.word not in looks and act.word not in ("look", "unknown")]
-    return Turn(_without_hovers(acts, script), pointer)
+    return ReplyActs(_without_hovers(acts, script), pointer)
 
 
-def _on_page(act: Act, to_page: Callable[[Point], Point | None], page: Elements | None) -> Act:
+def _on_page(
+    act: ToolAct, to_page: Callable[[Point], Point | None], page: Elements | None
+) -> ToolAct:
     if act.ref and (page is None or page.place_of(act.ref) is None):
         return replace(act, outside=True)
     at, to = (one and to_page(one) for one in (act.at, act.to))
@@ -77,9 +79,11 @@ def _on_page(act: Act, to_page: Callable[[Point], Point | None], page: Elements 
     return replace(act, at=at, to=to)
 
 
-def _without_buttons(said: Sequence[Act], pointer: Point | None) -> tuple[list[Act], Point | None]:
-    acts: list[Act] = []
-    down: Act | None = None
+def _without_buttons(
+    said: Sequence[ToolAct], pointer: Point | None
+) -> tuple[list[ToolAct], Point | None]:
+    acts: list[ToolAct] = []
+    down: ToolAct | None = None
     held_s = 0.0
     for act in said:
         if act.word == "down":
@@ -110,9 +114,9 @@ def _without_buttons(said: Sequence[Act], pointer: Point | None) -> tuple[list[A
     return acts, pointer
 
 
-def _without_hovers(acts: Sequence[Act], script: bool) -> list[Act]:
-    kept: list[Act] = []
-    waiting: list[Act] = []
+def _without_hovers(acts: Sequence[ToolAct], script: bool) -> list[ToolAct]:
+    kept: list[ToolAct] = []
+    waiting: list[ToolAct] = []
     for act in acts:
         if act.word == "hover":
             waiting.append(act)
@@ -132,13 +136,14 @@ def _without_hovers(acts: Sequence[Act], script: bool) -> list[Act]:
     return sorted([*kept, *waiting], key=lambda act: order.get(id(act), len(acts)))
 
 
-def folded(acts: Sequence[Act]) -> list[Act]:
+def folded(acts: Sequence[ToolAct]) -> list[ToolAct]:
     """Return acts with those joined that belong together.
 
-    >>> [act.word for act in folded([Act("press", (1, 2), text="left"), Act("type", text="a")])]
+    >>> press, text = ToolAct("press", (1, 2), text="left"), ToolAct("type", text="a")
+    >>> [act.word for act in folded([press, text])]
     ['type']
     """
-    done: list[Act] = []
+    done: list[ToolAct] = []
     for act in acts:
         last = done[-1] if done else None
         if act.word == "type" and act.at is None and last is not None and _selects(last):
@@ -161,7 +166,7 @@ def folded(acts: Sequence[Act]) -> list[Act]:
     return done
 
 
-def _selects(act: Act) -> bool:
+def _selects(act: ToolAct) -> bool:
     return act.word == "keys" and act.text in _SELECTING
 
 
@@ -186,21 +191,21 @@ def text_only(text: str, finish: str, *, declines: bool = False, ends: bool = Fa
     return Prediction(Status.PARSE_ERROR, flags=("text_only",))
 
 
-def as_place(turn: Turn) -> Prediction:
+def as_place(turn: ReplyActs) -> Prediction:
     """Return the place that a reply points at."""
     act, *rest = turn.acts
     # Nothing is typed at a place: whether Enter follows says nothing.
     act = replace(act, flags=act.flags - {"default_enter"})
     more = ("more_acts",) if rest else ()
     if act.word == "end" and act.text == "failure":
-        return read_act(act, Status.NONE, None, more)
+        return Prediction(Status.NONE, flags=tuple(sorted({*more, *act.flags})))
     is_place = act.word in ("press", "hover", "long") or (act.word == "type" and act.at)
     flags = (*more, "mapped_operation") if act.word == "hover" else more
     action = Action("click") if is_place else None
-    return read_act(act, Status.ANSWERED, action, flags)
+    return read_act(act, action, flags)
 
 
-def as_screen_step(turn: Turn, rule: Rule, *, phone: bool, script: bool) -> Prediction:
+def as_screen_step(turn: ReplyActs, rule: Rule, *, phone: bool, script: bool) -> Prediction:
     """Return the action of a reply on a screen; in a script, all of them."""
     acts = folded(turn.acts) if rule == "turn" else turn.acts
     read = [_screen_step(act, phone) for act in acts[: KEPT if script else 1]]
@@ -237,43 +242,43 @@ _PRESSES = {
 _ON_PHONES = {"back", "home", "recents", "enter"}
 
 
-def _screen_step(act: Act, phone: bool) -> Prediction:
+_NAMES: Mapping[Word, tuple[str, str]] = {
+    "hover": ("hover", ""),
+    "long": ("long_press", ""),
+    "scroll": ("scroll", "direction"),
+    "type": ("type", "text"),
+    "app": ("open_app", "text"),
+    "answer": ("answer", "text"),
+    "wait": ("wait", ""),
+}
+"""Actions on screens by word, with the argument that has the text of an act."""
+
+
+def _screen_step(act: ToolAct, phone: bool) -> Prediction:
     flags: tuple[str, ...] = ()
-    action: Action | None = None
-    if act.word == "press" and act.text in _PRESSES:
-        name, is_mapped = _PRESSES[act.text]
-        action, flags = Action(name), ("mapped_operation",) if is_mapped else ()
-    elif act.word in ("hover", "long"):
-        action = Action("hover" if act.word == "hover" else "long_press")
-    elif act.word == "drag":
-        action = Action("scroll" if phone else "drag")
-    elif act.word == "scroll":
-        action = Action("scroll", arguments={"direction": act.text})
-    elif act.word == "type":
-        submit = {"submit": True} if act.submit else {}
-        action = Action("type", arguments={"text": act.text, **submit})
-    elif act.word == "keys":
-        if act.text == "enter" or (phone and act.text in _ON_PHONES):
-            action = Action(act.text)
-        else:
-            name = "hotkey" if "+" in act.text[1:] else "key"
-            action = Action(name, arguments={"text": act.text})
-    elif act.word == "app":
-        action = Action("open_app", arguments={"text": act.text})
-    elif act.word == "answer":
-        action = Action("answer", arguments={"text": act.text})
-    elif act.word == "device" or (act.word == "press" and act.text == "back"):
-        return read_act(act, Status.ANSWERED, Action(act.text), placed=False)
-    elif act.word == "end":
-        action = Action("complete" if act.text == "success" else "impossible")
-    elif act.word == "wait":
-        action = Action("wait")
-    return read_act(act, Status.ANSWERED, action, flags)
+    name, key = _NAMES.get(act.word, ("", ""))
+    match act.word:
+        case "press" | "device" if act.word == "device" or act.text == "back":
+            return read_act(act, Action(act.text), placed=False)
+        case "press":
+            name, is_mapped = _PRESSES[act.text]
+            flags = ("mapped_operation",) if is_mapped else ()
+        case "drag":
+            name = "scroll" if phone else "drag"
+        case "keys" if act.text == "enter" or (phone and act.text in _ON_PHONES):
+            name = act.text
+        case "keys":
+            name, key = "hotkey" if "+" in act.text[1:] else "key", "text"
+        case "end":
+            name = "complete" if act.text == "success" else "impossible"
+    arguments: dict[str, Value] = {key: act.text} if key else {}
+    if act.submit:
+        arguments["submit"] = True
+    return read_act(act, Action(name, arguments=arguments) if name else None, flags)
 
 
 def read_act(
-    act: Act,
-    status: Status,
+    act: ToolAct,
     action: Action | None,
     flags: Sequence[str] = (),
     *,
@@ -283,20 +288,20 @@ def read_act(
     found = {*flags, *act.flags}
     if act.word == "bad":
         return Prediction(Status.PARSE_ERROR, flags=tuple(sorted({*flags, "malformed_call"})))
-    if status is Status.ANSWERED and action is None:
+    if action is None:
         return Prediction(Status.NO_ELEMENT, flags=tuple(sorted({*found, "other_action"})))
     if act.outside and placed:
         numbers = dict(zip(("numbers_x", "numbers_y"), act.at or (), strict=False))
         return Prediction(Status.OUT_OF_RANGE, flags=tuple(sorted(found)), parsed=numbers)
-    if action is not None and placed:
+    if placed:
         if act.word in ("press", "hover", "long", "drag") and act.at is None:
             return Prediction(Status.NO_ELEMENT, flags=tuple(sorted({*found, "no_place"})))
         action = replace(action, point=act.at)
-    if action is not None and act.to is not None and act.at is not None:
+    if act.to is not None and act.at is not None:
         ends: dict[str, Value] = {"to_x": act.to[0], "to_y": act.to[1]}
         if action.name == "scroll":
             way = OPPOSITE[finger_way(act.at, act.to)]
             action = replace(action, arguments={"direction": way, **ends})
         else:
             action = replace(action, arguments={**action.arguments, **ends})
-    return Prediction(status, action, tuple(sorted(found)))
+    return Prediction(Status.ANSWERED, action, tuple(sorted(found)))

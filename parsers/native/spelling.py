@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from parsers.actions import Action
-from parsers.native import Act, Call, Word
+from parsers.native import ToolAct, ToolUse, Word
 from parsers.native.live import WAYS, chord_of
-from parsers.native.toolsets import NOTCH_PX
+from parsers.native.tools import OWN, QWEN, Form, Reader, way_of
+from parsers.native.toolsets import NOTCH_PX, TOOLSETS
+from parsers.native.vendors import COMPUTER, GEMINI
 from parsers.screen import Point, gesture, parts, text_of
 
 SWIPE, NOTCHES = 0.4, 5
@@ -21,7 +24,7 @@ SWIPE, NOTCHES = 0.4, 5
 Size = tuple[int, int]
 Numbers = Callable[[Point], Point]
 """Converts pixels of the original to the model's numbers, rounded as models write them."""
-Write = Callable[[Act, Size], list[Call]]
+Write = Callable[[ToolAct, Size], list[ToolUse]]
 """Writes an act, its places in the model's numbers, on a picture of that size."""
 
 
@@ -32,7 +35,7 @@ def spelled(
     size: Size,
     offered: Collection[str],
     ref: str = "",
-) -> list[Call] | None:
+) -> list[ToolUse] | None:
     """Return the calls of an action, or of several done one after the other; None if nothing that
     is offered has words for one of them.
 
@@ -40,7 +43,7 @@ def spelled(
     offered: names of the functions of our own that stand beside it.
     ref: the element that the action is done to, where the tool has references.
     """
-    calls: list[Call] = []
+    calls: list[ToolUse] = []
     for act in (act for one in parts(action) for act in meant(one, size, write in _SWIPING)):
         at, to = (point and numbers(point) for point in (act.at, act.to))
         found = _written(replace(act, at=at, to=to, ref=ref), write, size, offered)
@@ -53,7 +56,9 @@ def spelled(
     return calls or None
 
 
-def _written(act: Act, write: Write | None, size: Size, offered: Collection[str]) -> list[Call]:
+def _written(
+    act: ToolAct, write: Write | None, size: Size, offered: Collection[str]
+) -> list[ToolUse]:
     found = write(act, size) if write else []
     return found or [one for one in functions(act, size) if one.name in offered]
 
@@ -82,38 +87,38 @@ _TEXTS: Mapping[str, Word] = {
 }
 
 
-def meant(action: Action, size: Size, swipes: bool) -> list[Act]:
+def meant(action: Action, size: Size, swipes: bool) -> list[ToolAct]:
     """Return the acts of one action, [] for what no tool says. `swipes`: fingers scroll."""
     name, at, moved = action.name, action.point, gesture(action)
     text = text_of(action) or str(action.arguments.get("value", ""))
     if name in ("TYPE", "SELECT") and action.element is not None:
-        return [Act("set", text=text)]
+        return [ToolAct("set", text=text)]
     if name in ("type", "TYPE"):
-        first = [] if at is None else [Act("press", at, text="left")]
-        enter = [Act("keys", text="enter")] if action.arguments.get("submit") else []
-        return [*first, Act("type", text=text), *enter]
+        first = [] if at is None else [ToolAct("press", at, text="left")]
+        enter = [ToolAct("keys", text="enter")] if action.arguments.get("submit") else []
+        return [*first, ToolAct("type", text=text), *enter]
     if name == "SELECT":
-        return [Act("choose", at, text=text)]
+        return [ToolAct("choose", at, text=text)]
     if name in ("drag", "DRAG") and moved is not None:
-        return [Act("drag", *moved)]
+        return [ToolAct("drag", *moved)]
     if name in ("PRESS", "ENTER"):
-        key = Act("keys", text=chord_of(str(action.arguments.get("key", "Enter"))))
-        return [*([] if at is None else [Act("press", at, text="left")]), key]
+        key = ToolAct("keys", text=chord_of(str(action.arguments.get("key", "Enter"))))
+        return [*([] if at is None else [ToolAct("press", at, text="left")]), key]
     if name == "SCROLL_BY":
-        way, far = _way(action)
-        return [Act("scroll", at or (size[0] / 2, size[1] / 2), text=way, far=far)]
+        way, far = way_of(*(float(str(action.arguments.get(f"delta_{axis}", 0))) for axis in "xy"))
+        return [ToolAct("scroll", at or (size[0] / 2, size[1] / 2), text=way, far=far)]
     if name in ("scroll", "SCROLL"):
         middle, way = (size[0] / 2, size[1] / 2), str(action.arguments.get("direction", "down"))
         if swipes:
-            return [Act("drag", *(moved or _swipe(middle, way, size)))]
-        return [Act("scroll", middle, text=way)]
+            return [ToolAct("drag", *(moved or _swipe(middle, way, size)))]
+        return [ToolAct("scroll", middle, text=way)]
     if name in _TEXTS:
-        return [Act(_TEXTS[name], text=text)]
+        return [ToolAct(_TEXTS[name], text=text)]
     word, kind = _MEANT.get(name, ("other", ""))
     nowhere = at is None and action.element is None
     if word == "other" or (nowhere and word in ("press", "hover", "long")):
         return []
-    return [Act(word, at, text=kind)]
+    return [ToolAct(word, at, text=kind)]
 
 
 def _swipe(middle: Point, way: str, size: Size) -> tuple[Point, Point]:
@@ -122,15 +127,7 @@ def _swipe(middle: Point, way: str, size: Size) -> tuple[Point, Point]:
     return start, end
 
 
-def _way(action: Action) -> tuple[str, float]:
-    """Which way a scroll by pixels goes, along its larger axis, and how far."""
-    across, down = (float(str(action.arguments.get(f"delta_{axis}", 0))) for axis in "xy")
-    if abs(across) > abs(down):
-        return "right" if across > 0 else "left", abs(across)
-    return "down" if down > 0 else "up", abs(down)
-
-
-def _amounts(act: Act, size: Size) -> tuple[int, int]:
+def _amounts(act: ToolAct, size: Size) -> tuple[int, int]:
     """How many pixels the view goes to the right and down."""
     across, down = WAYS[act.text]
     return across * round(act.far or SWIPE * size[0]), down * round(act.far or SWIPE * size[1])
@@ -148,199 +145,160 @@ def _keys(text: str) -> list[str]:
     return text.split("+") if len(text) > 1 else [text]
 
 
-def _call(name: str | None, /, **fields: Any) -> list[Call]:
+def _call(name: str | None, /, **fields: Any) -> list[ToolUse]:
     """One call; [] without a name, or without a place that it needs."""
-    return [] if name is None or None in fields.values() else [Call(name, fields)]
+    return [] if name is None or None in fields.values() else [ToolUse(name, fields)]
 
 
-_FIELDS: Mapping[Word, tuple[str, str]] = {
-    "hover": ("move", ""),
-    "long": ("long_press", ""),
-    "choose": ("choose_option", "option"),
-    "scroll": ("scroll", "direction"),
-    "type": ("type", "text"),
-    "answer": ("answer", "text"),
-    "app": ("open_app", "name"),
-    "end": ("finish", "status"),
-    "wait": ("wait", ""),
-}
-"""Functions of our own by word, with the field that has the text of an act."""
+def _formed(
+    known: Mapping[str, Reader], act: ToolAct, call: Callable[..., list[ToolUse]] = _call
+) -> list[ToolUse]:
+    """Write an act by the first form that says it."""
+    for name, form in known.items():
+        if not isinstance(form, Form) or form.word != act.word:
+            continue
+        if form.said or form.text == act.text:
+            fields: dict[str, Any] = {form.said: act.text, form.lasts[0]: 1}
+            fields |= _in(form.at, act.at) | _in(form.to, act.to)
+            fields.pop("", None)
+            return [] if None in fields.values() else call(name, **fields)
+    return []
 
 
-def functions(act: Act, size: Size) -> list[Call]:
+def _in(keys: str, at: Point | None) -> dict[str, Any]:
+    """A place in the fields of a form."""
+    first, _, second = keys.partition(",")
+    return _xy(at, first, second) if second and at else {keys: _pair(at)} if keys else {}
+
+
+def functions(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as a call of a function of our own."""
-    where = _xy(act.at)
-    if act.word == "press":
-        presses = {"left": "click", "double": "double_click", "right": "right_click"}
-        return _call(presses.get(act.text) if where else None, **where)
-    if act.word == "drag":
-        return _call("drag", **where, **_xy(act.to, "to_x", "to_y"))
-    if act.word == "keys":
-        return _call("press_keys", keys=_keys(act.text))
-    if act.word == "device":
-        return _call(f"press_{act.text}")
-    name, key = _FIELDS.get(act.word, (None, ""))
-    return _call(name, **where, **({key: act.text} if key else {}))
-
-
-def qwen_computer(act: Act, size: Size) -> list[Call]:
-    """Write an act as calls of Qwen's `computer_use`."""
-
-    def call(action: str, **fields: Any) -> list[Call]:
-        return _call("computer_use", action=action, **fields)
-
     match act.word:
-        case "press":
-            clicks = {"left": "left_click"}
-            return call(clicks.get(act.text, f"{act.text}_click"), coordinate=_pair(act.at))
-        case "hover":
-            return call("mouse_move", coordinate=_pair(act.at))
+        case "scroll":
+            return _call("scroll", **_xy(act.at), direction=act.text)
+        case "keys":
+            return _call("press_keys", keys=_keys(act.text))
+        case "end":
+            return _call("finish", status=act.text)
+    return _formed(OWN, act)
+
+
+def qwen_computer(act: ToolAct, size: Size) -> list[ToolUse]:
+    """Write an act as calls of Qwen's `computer_use`."""
+    call = partial(_call, "computer_use")
+    match act.word:
         case "drag":
-            start, end = _pair(act.at), _pair(act.to)
-            return [
-                *call("mouse_move", coordinate=start),
-                *call("left_click_drag", coordinate=end),
-            ]
+            start = call(action="mouse_move", coordinate=_pair(act.at))
+            return start + call(action="left_click_drag", coordinate=_pair(act.to))
         case "scroll":
             across, down = _amounts(act, size)
-            return call("hscroll", pixels=across) if across else call("scroll", pixels=-down)
+            action, pixels = ("hscroll", across) if across else ("scroll", -down)
+            return call(action=action, pixels=pixels)
         case "keys":
-            return call("key", keys=_keys(act.text))
-    return _qwen(act, call)
+            return call(action="key", keys=_keys(act.text))
+    return _qwen("computer_use", act)
 
 
-def qwen_mobile(act: Act, size: Size) -> list[Call]:
+def qwen_mobile(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as calls of Qwen's `mobile_use`."""
-
-    def call(action: str, **fields: Any) -> list[Call]:
-        return _call("mobile_use", action=action, **fields)
-
+    call = partial(_call, "mobile_use")
     buttons = {"back": "Back", "home": "Home", "recents": "Menu", "enter": "Enter"}
     match act.word:
-        case "press" | "long" if act.text in ("left", ""):
-            return call("click" if act.text else "long_press", coordinate=_pair(act.at))
-        case "drag":
-            return call("swipe", coordinate=_pair(act.at), coordinate2=_pair(act.to))
-        case "app":
-            return call("open", text=act.text)
         case "device" | "keys" if act.text in buttons:
-            return call("system_button", button=buttons[act.text])
+            return call(action="system_button", button=buttons[act.text])
         case "keys" if len(_keys(act.text)) == 1:
-            return call("key", text=act.text)
-    return _qwen(act, call)
+            return call(action="key", text=act.text)
+    return _qwen("mobile_use", act)
 
 
-def _qwen(act: Act, call: Callable[..., list[Call]]) -> list[Call]:
-    if act.word == "wait":
-        return call("wait", time=1)
+def _qwen(name: str, act: ToolAct) -> list[ToolUse]:
     if act.word == "end":
-        return call("terminate", status=act.text)
-    return call(act.word, text=act.text) if act.word in ("type", "answer") else []
+        return _call(name, action="terminate", status=act.text)
+    return _formed(QWEN[name], act, lambda action, **rest: _call(name, action=action, **rest))
 
 
-def computer(act: Act, size: Size) -> list[Call]:
+def computer(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as a call of the tool `computer`."""
 
-    def call(kind: str, **fields: Any) -> list[Call]:
-        return [Call("computer", {"actions": [{"type": kind, **fields}]})]
+    def call(kind: str, **fields: Any) -> list[ToolUse]:
+        return [ToolUse("computer", {"actions": [{"type": kind, **fields}]})]
 
     match act.word:
         case "press" if act.at and act.text == "double":
             return call("double_click", **_xy(act.at), keys=None)
         case "press" if act.at:
             return call("click", button=act.text, **_xy(act.at))
-        case "hover":
-            return call("move", **_xy(act.at))
         case "drag":
             return call("drag", path=[_xy(act.at), _xy(act.to)])
         case "scroll":
             return call("scroll", **_xy(act.at), **_xy(_amounts(act, size), "scroll_x", "scroll_y"))
-        case "type":
-            return call("type", text=act.text)
         case "keys":
             return call("keypress", keys=_keys(act.text.upper()))
-        case "wait":
-            return call("wait")
-    return []
+    return _formed(COMPUTER, act, call)
 
 
-def computer_toolset(act: Act, size: Size) -> list[Call]:
+def computer_toolset(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as a call of the computer toolset."""
-    if act.word == "drag":
-        start, end = _pair(act.at), _pair(act.to)
-        return _call("computer.left_click_drag", start_coordinate=start, coordinate=end)
-    return _toolset("computer", "mouse_move", act, coordinate=_pair(act.at))
+    return _toolset("computer", act, coordinate=_pair(act.at))
 
 
-def browser_toolset(act: Act, size: Size) -> list[Call]:
+def browser_toolset(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as a call of the browser toolset, which has references beside places."""
     target: Any = act.at and {"type": "coordinate", **_xy(act.at)}
     if act.ref:
         target = {"type": "ref", "ref": act.ref}
-    if act.word == "set":
-        return _call("browser.form_input", target=target, value=act.text)
-    if act.word == "drag":
-        return _call(
-            "browser.left_click_drag",
-            **{"from": target, "target": {"type": "coordinate", **_xy(act.to)}},
-        )
-    return _toolset("browser", "hover", act, target=target)
-
-
-def _toolset(name: str, hover: str, act: Act, **where: Any) -> list[Call]:
-    """Write what both toolsets have."""
     match act.word:
         case "press":
-            return _call(f"{name}.{act.text}_click", **where)
+            return _call(f"browser.{act.text}_click", target=target)
         case "hover":
-            return _call(f"{name}.{hover}", **where)
+            return _call("browser.hover", target=target)
+        case "set":
+            return _call("browser.form_input", target=target, value=act.text)
+        case "drag":
+            end = {"type": "coordinate", **_xy(act.to)}
+            return _call("browser.left_click_drag", **{"from": target, "target": end})
+    return _toolset("browser", act, target=target)
+
+
+def _toolset(name: str, act: ToolAct, **where: Any) -> list[ToolUse]:
+    """Write what both toolsets have."""
+    match act.word:
         case "scroll":
             far = round(act.far / NOTCH_PX) or NOTCHES
             return _call(f"{name}.scroll", scroll_direction=act.text, scroll_amount=far, **where)
-        case "type":
-            return _call(f"{name}.type", text=act.text)
         case "keys":
             return _call(f"{name}.key", text="Return" if act.text == "enter" else act.text)
-        case "wait":
-            return _call(f"{name}.wait", duration=1)
-    return []
+    return _formed(TOOLSETS[name], act, lambda member, **rest: _call(f"{name}.{member}", **rest))
 
 
-def gemini_browser(act: Act, size: Size) -> list[Call]:
+def gemini_browser(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as a call of Gemini's `computer_use` in a browser."""
-    if act.word == "press" and act.text != "left":
-        return _call(f"{act.text}_click" if act.at else None, **_xy(act.at))
-    if act.word == "hover":
-        return _call("move", **_xy(act.at))
-    if act.word == "scroll":
-        pixels = max(map(abs, _amounts(act, size)))
-        return _call("scroll", **_xy(act.at), direction=act.text, magnitude_in_pixels=pixels)
-    if act.word == "keys" and len(_keys(act.text)) > 1:
-        return _call("hotkey", keys=_keys(act.text))
+    match act.word:
+        case "press" | "hover":
+            return _formed(GEMINI, act)
+        case "scroll":
+            pixels = max(map(abs, _amounts(act, size)))
+            return _call("scroll", **_xy(act.at), direction=act.text, magnitude_in_pixels=pixels)
+        case "keys" if len(_keys(act.text)) > 1:
+            return _call("hotkey", keys=_keys(act.text))
     return [] if act.word in ("long", "app") else gemini_mobile(act, size)
 
 
-def gemini_mobile(act: Act, size: Size) -> list[Call]:
+def gemini_mobile(act: ToolAct, size: Size) -> list[ToolUse]:
     """Write an act as a call of Gemini's `computer_use` on a phone, where a swipe scrolls."""
-    match act.word, act.text:
-        case "press", "left":
-            return _call("click" if act.at else None, **_xy(act.at))
-        case "long", _:
-            return _call("long_press", **_xy(act.at))
-        case "app", _:
+    match act.word:
+        case "app":
             return _call("open_app", app_name=act.text)
-        case "drag", _:
+        case "drag":
             ends = _xy(act.at, "start_x", "start_y") | _xy(act.to, "end_x", "end_y")
             return _call("drag_and_drop", **ends)
-        case "type", _:
+        case "type":
             return _call("type", text=act.text)
-        case "keys", _ if len(_keys(act.text)) == 1:
+        case "keys" if len(_keys(act.text)) == 1:
             return _call("press_key", key=act.text)
-        case "device", "back":
-            return _call("go_back")
-        case "wait", _:
-            return _call("wait", seconds=1)
-    return []
+        case "press" | "hover" if act.text != "left":
+            return []
+    return _formed(GEMINI, act)
 
 
 _SWIPING: Sequence[Write | None] = (qwen_mobile, gemini_mobile)

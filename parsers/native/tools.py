@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from parsers.actions import mended
-from parsers.native import Act, Call, Word
+from parsers.native import ToolAct, ToolUse, Word
 from parsers.screen import DIRECTIONS, Point
 
 MOST_ACTS = 1_000
@@ -31,15 +31,19 @@ MODIFIERS = {
     "win": "cmd",
 }
 Fields = Mapping[str, Any]
+Reader = Callable[[Fields], ToolAct]
+"""Reads the arguments of a call."""
 
 
 class Unreadable(ValueError):
     """A call whose arguments cannot be read."""
 
 
-def acts_of(calls: Sequence[Call], read: Callable[[Call], Iterator[Act]]) -> list[Act]:
+def acts_of(
+    calls: Sequence[ToolUse], read: Callable[[ToolUse], Iterator[ToolAct]]
+) -> list[ToolAct]:
     """Return the acts of a reply in the order of output, each with the number of its call."""
-    found: list[Act] = []
+    found: list[ToolAct] = []
     for number, call in enumerate(calls):
         try:
             if not isinstance(call.arguments, Mapping):
@@ -49,13 +53,13 @@ def acts_of(calls: Sequence[Call], read: Callable[[Call], Iterator[Act]]) -> lis
                 if len(found) == MOST_ACTS:
                     return found
         except Unreadable as error:
-            found.append(Act("bad", text=str(error), call=number, place=len(found)))
+            found.append(ToolAct("bad", text=str(error), call=number, place=len(found)))
     return found
 
 
-def qwen(call: Call) -> Iterator[Act]:
+def qwen(call: ToolUse) -> Iterator[ToolAct]:
     """Read a call of Qwen's `computer_use` or `mobile_use`, or of a function beside it."""
-    known = _QWEN.get(call.name)
+    known = QWEN.get(call.name)
     if known is None:
         yield from functions(call)
         return
@@ -68,20 +72,16 @@ def qwen(call: Call) -> Iterator[Act]:
     yield known[action](call.arguments)
 
 
-def functions(call: Call) -> Iterator[Act]:
+def functions(call: ToolUse) -> Iterator[ToolAct]:
     """Read a call of a function of our own (`harness.native.functions`)."""
-    known = _OWN.get(call.name)
-    yield known(call.arguments) if known else unknown(call.name)
+    known = OWN.get(call.name)
+    wrong = f"Error: there is no function '{mended(call.name)[:80]}'."
+    yield known(call.arguments) if known else failed(wrong)
 
 
-def unknown(name: str) -> Act:
-    """Return the act of a call that no tool of the request has."""
-    return failed(f"Error: there is no function '{mended(name)[:80]}'.")
-
-
-def failed(text: str) -> Act:
+def failed(text: str) -> ToolAct:
     """Return a call that does nothing but to be answered with an error."""
-    return Act("unknown", text=text)
+    return ToolAct("unknown", text=text)
 
 
 def chord(keys: Sequence[str]) -> str:
@@ -99,149 +99,145 @@ def chord(keys: Sequence[str]) -> str:
 _KEYS = {"return": "enter", "esc": "escape", "del": "delete"}
 
 
-def press(kind: str, key: str = "coordinate", needed: bool = True) -> Callable[[Fields], Act]:
-    def read(fields: Fields) -> Act:
-        at, flags = place(fields, key, needed=needed)
-        return Act("press", at, text=kind, flags=flags)
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A call that says one act in the fields it is declared with, for reading and for writing.
 
-    return read
+    at, to: the fields of places, `x,y`, or one that has a pair; "" for none.
+    said: the field with the text of the act, which is `text` without one.
+    needed: whether a call without the place cannot be read.
+    lasts: the field with the seconds that it takes, and how many where there is none.
+    """
+
+    word: Word
+    text: str = ""
+    at: str = ""
+    to: str = ""
+    said: str = ""
+    needed: bool = True
+    lasts: tuple[str, float] = ("", 0.0)
+
+    def __call__(self, fields: Fields) -> ToolAct:
+        at, first = place(fields, self.at, needed=self.needed) if self.at else (None, _PLAIN)
+        to, last = place(fields, self.to) if self.to else (None, _PLAIN)
+        text = text_of(fields, self.said) if self.said else self.text
+        key, seconds = self.lasts
+        if key:
+            seconds, _ = number(fields.get(key, seconds), key)
+        return ToolAct(self.word, at, to, text, seconds=seconds, flags=first | last)
 
 
-def at_place(word: Word, keys: str, text: str = "") -> Callable[[Fields], Act]:
-    def read(fields: Fields) -> Act:
-        at, flags = place(fields, keys)
-        return Act(word, at, text=text, flags=flags)
-
-    return read
+_PLAIN = frozenset[str]()
 
 
-def drag(start: str | None, end: str) -> Callable[[Fields], Act]:
-    def read(fields: Fields) -> Act:
-        at, first = place(fields, start) if start else (None, frozenset[str]())
-        to, last = place(fields, end)
-        return Act("drag", at, to, flags=first | last)
-
-    return read
-
-
-def texted(word: Word, key: str) -> Callable[[Fields], Act]:
-    return lambda fields: Act(word, text=text_of(fields, key))
-
-
-def _scroll(amount: str, ways: tuple[str, str]) -> Callable[[Fields], Act]:
+def _scroll(amount: str, ways: tuple[str, str]) -> Reader:
     """A scroll by an amount whose sign says which way."""
 
-    def read(fields: Fields) -> Act:
+    def read(fields: Fields) -> ToolAct:
         pixels, _ = number(fields.get(amount), amount)
-        return Act("scroll", text=ways[pixels > 0])
+        return ToolAct("scroll", text=ways[pixels > 0])
 
     return read
 
 
-def towards(key: str, keys: str) -> Callable[[Fields], Act]:
-    def read(fields: Fields) -> Act:
+def towards(key: str, keys: str) -> Reader:
+    def read(fields: Fields) -> ToolAct:
         way = fields.get(key)
         if way not in DIRECTIONS:
             raise Unreadable(f"{key}: expected up, down, left or right")
         at, flags = place(fields, keys, needed=False)
-        return Act("scroll", at, text=str(way), flags=flags)
+        return ToolAct("scroll", at, text=str(way), flags=flags)
 
     return read
 
 
-def _keys(fields: Fields) -> Act:
+def _keys(fields: Fields) -> ToolAct:
     keys = fields.get("keys", fields.get("text"))
     listed = [keys] if isinstance(keys, str) else keys
     if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
         raise Unreadable("keys: expected a list of texts")
-    return Act("keys", text=mended(chord(listed)))
+    return ToolAct("keys", text=mended(chord(listed)))
 
 
-def went(fields: Fields) -> Act:
+def went(fields: Fields) -> ToolAct:
     """An address that the page goes to, or back."""
     url = text_of(fields, "url")
-    return Act("device", text="back") if url == "back" else Act("goto", text=url)
+    return ToolAct("device", text="back") if url == "back" else ToolAct("goto", text=url)
 
 
-def waiting(key: str, usual: float = 1) -> Callable[[Fields], Act]:
-    return lambda fields: Act("wait", seconds=number(fields.get(key, usual), key)[0])
+def way_of(across: float, down: float) -> tuple[str, float]:
+    """Return which way a scroll by pixels goes, along its larger axis, and how far."""
+    if abs(across) > abs(down):
+        return "right" if across > 0 else "left", abs(across)
+    return "down" if down > 0 else "up", abs(down)
 
 
-def looking(text: str) -> Callable[[Fields], Act]:
-    return lambda fields: Act("look", text=text)
-
-
-def _chosen(word: Word, key: str, known: Mapping[str, str]) -> Callable[[Fields], Act]:
-    def read(fields: Fields) -> Act:
+def _chosen(word: Word, key: str, known: Mapping[str, str]) -> Reader:
+    def read(fields: Fields) -> ToolAct:
         said = fields.get(key)
         if not isinstance(said, str) or said.lower() not in known:
             raise Unreadable(f"{key}: expected one of {', '.join(known)}")
-        return Act(word, text=known[said.lower()])
+        return ToolAct(word, text=known[said.lower()])
 
     return read
 
 
-def _button(fields: Fields) -> Act:
+def _button(fields: Fields) -> ToolAct:
     act = _chosen(
         "device",
         "button",
         {"back": "back", "home": "home", "menu": "recents", "enter": "enter"},
     )(fields)
-    return Act("keys", text="enter") if act.text == "enter" else act
+    return ToolAct("keys", text="enter") if act.text == "enter" else act
 
 
 _END = _chosen("end", "status", {"success": "success", "failure": "failure"})
-_QWEN: Mapping[str, Mapping[str, Callable[[Fields], Act]]] = {
+CLICKS = ("left", "right", "middle", "double", "triple")
+QWEN: Mapping[str, Mapping[str, Reader]] = {
     "computer_use": {
-        "left_click": press("left", needed=False),
-        "right_click": press("right", needed=False),
-        "middle_click": press("middle", needed=False),
-        "double_click": press("double", needed=False),
-        "triple_click": press("triple", needed=False),
-        "mouse_move": at_place("hover", "coordinate"),
-        "left_click_drag": drag(None, "coordinate"),
+        **{f"{kind}_click": Form("press", kind, "coordinate", needed=False) for kind in CLICKS},
+        "mouse_move": Form("hover", at="coordinate"),
+        "left_click_drag": Form("drag", to="coordinate"),
         "scroll": _scroll("pixels", ("down", "up")),
         "hscroll": _scroll("pixels", ("left", "right")),
-        "type": texted("type", "text"),
+        "type": Form("type", said="text"),
         "key": _keys,
-        "wait": waiting("time"),
+        "wait": Form("wait", lasts=("time", 1.0)),
         "terminate": _END,
-        "answer": texted("answer", "text"),
+        "answer": Form("answer", said="text"),
     },
     "mobile_use": {
-        "click": press("left"),
-        "long_press": at_place("long", "coordinate"),
-        "swipe": drag("coordinate", "coordinate2"),
-        "type": texted("type", "text"),
+        "click": Form("press", "left", "coordinate"),
+        "long_press": Form("long", at="coordinate"),
+        "swipe": Form("drag", at="coordinate", to="coordinate2"),
+        "type": Form("type", said="text"),
         "key": _keys,
         "system_button": _button,
-        "open": texted("app", "text"),
-        "wait": waiting("time"),
+        "open": Form("app", said="text"),
+        "wait": Form("wait", lasts=("time", 1.0)),
         "terminate": _END,
-        "answer": texted("answer", "text"),
+        "answer": Form("answer", said="text"),
     },
 }
-ACTIONS: Mapping[str, tuple[str, ...]] = {name: tuple(known) for name, known in _QWEN.items()}
+ACTIONS: Mapping[str, tuple[str, ...]] = {name: tuple(known) for name, known in QWEN.items()}
 """What each of Qwen's functions can do, by the name of the function."""
-_OWN: Mapping[str, Callable[[Fields], Act]] = {
-    "click": press("left", "x,y"),
-    "double_click": press("double", "x,y"),
-    "right_click": press("right", "x,y"),
-    "move": at_place("hover", "x,y"),
-    "long_press": at_place("long", "x,y"),
-    "drag": drag("x,y", "to_x,to_y"),
+OWN: Mapping[str, Reader] = {
+    "click": Form("press", "left", "x,y"),
+    "double_click": Form("press", "double", "x,y"),
+    "right_click": Form("press", "right", "x,y"),
+    "move": Form("hover", at="x,y"),
+    "long_press": Form("long", at="x,y"),
+    "drag": Form("drag", at="x,y", to="to_x,to_y"),
     "scroll": towards("direction", "x,y"),
-    "type": texted("type", "text"),
+    "type": Form("type", said="text"),
     "press_keys": _keys,
-    "wait": lambda fields: Act("wait", seconds=1.0),
-    "choose_option": lambda fields: replace(
-        at_place("choose", "x,y")(fields), text=text_of(fields, "option")
-    ),
-    "open_app": texted("app", "name"),
-    "press_back": lambda fields: Act("device", text="back"),
-    "press_home": lambda fields: Act("device", text="home"),
-    "press_recents": lambda fields: Act("device", text="recents"),
-    "answer": texted("answer", "text"),
+    "wait": Form("wait", lasts=("", 1.0)),
+    "choose_option": Form("choose", at="x,y", said="option"),
+    "open_app": Form("app", said="name"),
+    "press_back": Form("device", "back"),
+    "press_home": Form("device", "home"),
+    "press_recents": Form("device", "recents"),
+    "answer": Form("answer", said="text"),
     "finish": _END,
 }
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
 from parsers.actions import mended
-from parsers.native import Act, Call, Word
+from parsers.native import ToolAct, ToolUse, Word
 from parsers.native.tools import (
+    CLICKS,
     Fields,
+    Form,
+    Reader,
     Unreadable,
-    at_place,
     chord,
-    drag,
     failed,
     functions,
-    looking,
     number,
     place,
-    press,
     text_of,
-    texted,
     towards,
-    waiting,
     went,
 )
 
@@ -31,7 +28,7 @@ LONGEST_REF = 40
 """Longest reference that is kept, in characters."""
 
 
-def toolset(call: Call) -> Iterator[Act]:
+def toolset(call: ToolUse) -> Iterator[ToolAct]:
     """Read a call of a member of a toolset, or of a function beside it."""
     name, _, member = call.name.partition(".")
     if name not in TOOLSETS or not member:
@@ -44,7 +41,7 @@ def toolset(call: Call) -> Iterator[Act]:
             raise Unreadable("repeat: expected 1 to 100")
         text = text_of(fields, "text")
         chords = (chord(keys.split("+") if len(keys) > 1 else keys) for keys in text.split())
-        acts = [Act("keys", text=mended(keys)) for keys in chords] or [Act("keys")]
+        acts = [ToolAct("keys", text=mended(keys)) for keys in chords] or [ToolAct("keys")]
         yield from acts * int(repeat)
     elif member in _OFF:
         yield failed(
@@ -64,46 +61,46 @@ _OFF = ("file_upload", "read_console", "read_network", "javascript_exec")
 """Members of the browser toolset that are never offered."""
 
 
-def _zoom(name: str) -> Callable[[Fields], Act]:
-    def read(fields: Fields) -> Act:
+def _zoom(name: str) -> Reader:
+    def read(fields: Fields) -> ToolAct:
         region = fields.get("region")
         if isinstance(region, list) and len(region) == 4:
             with suppress(Unreadable):
                 left, top, right, bottom = (number(one, "region")[0] for one in region)
-                return Act("look", (left, top), (right, bottom), text="zoom")
+                return ToolAct("look", (left, top), (right, bottom), text="zoom")
         wrong = "region: expected [x0, y0, x1, y1]"
         return failed(f"invalid input for {name} member 'zoom': {wrong}")
 
     return read
 
 
-def _target(fields: Fields, key: str = "target", *, needed: bool = True) -> Act:
+def _target(fields: Fields, key: str = "target", *, needed: bool = True) -> ToolAct:
     """An act at a target of the browser toolset: a place, or an element by its reference."""
     target = fields.get(key)
     if target is None and not needed:
-        return Act("other")
+        return ToolAct("other")
     if isinstance(target, Mapping):
         if target.get("type") == "ref":
-            return Act("other", ref=text_of(target, "ref")[:LONGEST_REF])
+            return ToolAct("other", ref=text_of(target, "ref")[:LONGEST_REF])
         if target.get("type") == "coordinate":
             at, flags = place(target, "x,y")
-            return Act("other", at, flags=flags)
+            return ToolAct("other", at, flags=flags)
     raise Unreadable(f"{key}: expected a coordinate or a ref")
 
 
-def _aimed(word: Word, text: str = "") -> Callable[[Fields], Act]:
+def _aimed(word: Word, text: str = "") -> Reader:
     return lambda fields: replace(_target(fields), word=word, text=text)
 
 
-def _dragged_from(fields: Fields) -> Act:
+def _dragged_from(fields: Fields) -> ToolAct:
     start, end = _target(fields, "from"), _target(fields)
-    return Act("drag", start.at, end.at, flags=start.flags | end.flags)
+    return ToolAct("drag", start.at, end.at, flags=start.flags | end.flags)
 
 
-def _notches(key: str) -> Callable[[Fields], Act]:
+def _notches(key: str) -> Reader:
     """A scroll at a place or a target, by notches."""
 
-    def read(fields: Fields) -> Act:
+    def read(fields: Fields) -> ToolAct:
         act = towards("scroll_direction", key)(fields)
         if key == "x,y":
             act = replace(act, at=_target(fields, needed=False).at)
@@ -118,7 +115,7 @@ NOTCH_PX = 100
 """How far the view goes by a notch."""
 
 
-def _filled(fields: Fields) -> Act:
+def _filled(fields: Fields) -> ToolAct:
     """A value that an element gets; true and false switch it by a press."""
     target, value = _target(fields), fields.get("value")
     if isinstance(value, bool):
@@ -128,10 +125,10 @@ def _filled(fields: Fields) -> Act:
     return replace(target, word="set", text=text)
 
 
-def _asked(text: str, *keys: str) -> Callable[[Fields], Act]:
+def _asked(text: str, *keys: str) -> Reader:
     """A look at the page with some arguments. What cannot be read is answered as an error."""
 
-    def read(fields: Fields) -> Act:
+    def read(fields: Fields) -> ToolAct:
         told = {key: fields[key] for key in keys if fields.get(key) is not None}
         for key, value in told.items():
             kind, words = _QUESTIONS[key]
@@ -140,7 +137,7 @@ def _asked(text: str, *keys: str) -> Callable[[Fields], Act]:
                 return failed(f"invalid input for browser member '{text}': {key}: {words}")
         if text == "find" and not told:
             return failed("invalid input for browser member 'find': query: Field required")
-        return Act("look", text=text, asked=told)
+        return ToolAct("look", text=text, asked=told)
 
     return read
 
@@ -153,42 +150,36 @@ _QUESTIONS: Mapping[str, tuple[type, str]] = {
 }
 
 
-_COMPUTER_MEMBERS: Mapping[str, Callable[[Fields], Act]] = {
-    **{
-        f"{kind}_click": press(kind, needed=False)
-        for kind in ("left", "right", "middle", "double", "triple")
-    },
-    "left_click_drag": drag("start_coordinate", "coordinate"),
-    "mouse_move": at_place("hover", "coordinate"),
-    "left_mouse_down": lambda fields: Act("down"),
-    "left_mouse_up": lambda fields: Act("up"),
+_COMPUTER_MEMBERS: Mapping[str, Reader] = {
+    **{f"{kind}_click": Form("press", kind, "coordinate", needed=False) for kind in CLICKS},
+    "left_click_drag": Form("drag", at="start_coordinate", to="coordinate"),
+    "mouse_move": Form("hover", at="coordinate"),
+    "left_mouse_down": Form("down"),
+    "left_mouse_up": Form("up"),
     "scroll": _notches("coordinate"),
-    "type": texted("type", "text"),
-    "wait": waiting("duration"),
-    "cursor_position": looking("cursor"),
-    "screenshot": looking("screenshot"),
+    "type": Form("type", said="text"),
+    "wait": Form("wait", lasts=("duration", 1.0)),
+    "cursor_position": Form("look", "cursor"),
+    "screenshot": Form("look", "screenshot"),
     "zoom": _zoom("computer"),
 }
-_BROWSER_MEMBERS: Mapping[str, Callable[[Fields], Act]] = {
-    **{
-        f"{kind}_click": _aimed("press", kind)
-        for kind in ("left", "right", "middle", "double", "triple")
-    },
+_BROWSER_MEMBERS: Mapping[str, Reader] = {
+    **{f"{kind}_click": _aimed("press", kind) for kind in CLICKS},
     **dict.fromkeys(("hover", "mouse_move"), _aimed("hover")),
     "left_mouse_down": _aimed("down"),
     "left_mouse_up": _aimed("up"),
     "left_click_drag": _dragged_from,
     "scroll": _notches("x,y"),
-    "type": texted("type", "text"),
-    "wait": waiting("duration"),
+    "type": Form("type", said="text"),
+    "wait": Form("wait", lasts=("duration", 1.0)),
     "form_input": _filled,
     "navigate": went,
-    **dict.fromkeys(("new_tab", "switch_tab", "close_tab"), lambda fields: Act("other")),
+    **dict.fromkeys(("new_tab", "switch_tab", "close_tab"), Form("other")),
     "read_page": _asked("read_page", "filter", "depth", "ref"),
     "find": _asked("find", "query"),
-    "get_page_text": looking("get_page_text"),
-    "scroll_to": lambda fields: Act("look", text="scroll_to", ref=_target(fields).ref),
-    **{name: looking(name) for name in ("screenshot", "list_tabs")},
+    "get_page_text": Form("look", "get_page_text"),
+    "scroll_to": lambda fields: ToolAct("look", text="scroll_to", ref=_target(fields).ref),
+    **{name: Form("look", name) for name in ("screenshot", "list_tabs")},
     "zoom": _zoom("browser"),
 }
 TOOLSETS = {"computer": _COMPUTER_MEMBERS, "browser": _BROWSER_MEMBERS}

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from parsers.actions import mended
-from parsers.native import Act, Call
+from parsers.native import ToolAct, ToolUse
 from parsers.native.tools import (
     ACTIONS,
+    CLICKS,
     MODIFIERS,
     Fields,
+    Form,
+    Reader,
     Unreadable,
-    at_place,
     chord,
-    drag,
     failed,
     functions,
-    looking,
     number,
     place,
-    press,
     qwen,
     text_of,
-    texted,
     towards,
-    waiting,
+    way_of,
     went,
 )
 from parsers.native.toolsets import TOOLSETS, toolset
 
 
-def computer(call: Call) -> Iterator[Act]:
+def computer(call: ToolUse) -> Iterator[ToolAct]:
     """Read a call of the tool `computer`, which does several things, or of a function beside it."""
     if call.name != "computer":
         yield from functions(call)
@@ -49,7 +47,7 @@ def computer(call: Call) -> Iterator[Act]:
             yield replace(act, flags=act.flags | checks | held)
 
 
-def _computer_action(fields: Fields) -> Iterator[Act]:
+def _computer_action(fields: Fields) -> Iterator[ToolAct]:
     kind = fields.get("type")
     if kind == "keypress":
         keys = fields.get("keys")
@@ -58,11 +56,11 @@ def _computer_action(fields: Fields) -> Iterator[Act]:
         # A modifier is held while the others are pressed; others follow each other.
         together = any(key.strip().lower() in MODIFIERS for key in keys)
         for pressed in [keys] if together else [[key] for key in keys]:
-            yield Act("keys", text=mended(chord(pressed)))
+            yield ToolAct("keys", text=mended(chord(pressed)))
     elif kind == "click":
         button = _BUTTONS.get(str(fields.get("button", "left")))
         at, flags = place(fields, "x,y")
-        yield Act("press" if button else "other", at, text=button or "", flags=flags)
+        yield ToolAct("press" if button else "other", at, text=button or "", flags=flags)
     elif kind == "drag":
         path = fields.get("path")
         if not isinstance(path, list) or len(path) < 2:
@@ -71,36 +69,34 @@ def _computer_action(fields: Fields) -> Iterator[Act]:
             raise Unreadable("path: expected objects with x and y")
         (start, one), (end, other) = (place(point, "x,y") for point in (path[0], path[-1]))
         further = {"path"} if len(path) > 2 else set[str]()
-        yield Act("drag", start, end, flags=one | other | further)
+        yield ToolAct("drag", start, end, flags=one | other | further)
     elif kind == "scroll":
         at, flags = place(fields, "x,y")
         across, _ = number(fields.get("scroll_x", 0), "scroll_x")
         down, _ = number(fields.get("scroll_y", 0), "scroll_y")
         if across == down == 0:
-            yield Act("look", text="screenshot")
-        elif abs(across) > abs(down):
-            way = "right" if across > 0 else "left"
-            yield Act("scroll", at, text=way, flags=flags, far=abs(across))
+            yield ToolAct("look", text="screenshot")
         else:
-            yield Act("scroll", at, text="down" if down > 0 else "up", flags=flags, far=abs(down))
-    elif isinstance(kind, str) and kind in _COMPUTER:
-        yield _COMPUTER[kind](fields)
+            way, far = way_of(across, down)
+            yield ToolAct("scroll", at, text=way, flags=flags, far=far)
+    elif isinstance(kind, str) and kind in COMPUTER:
+        yield COMPUTER[kind](fields)
     else:
         yield failed(f"Error: there is no action '{mended(str(kind))[:80]}'.")
 
 
-def gemini(call: Call) -> Iterator[Act]:
+def gemini(call: ToolUse) -> Iterator[ToolAct]:
     """Read a call of Gemini's `computer_use`, under its new or old names and in both published
     spellings of arguments, or of a function beside it."""
     fields = call.arguments
-    if call.name not in _GEMINI:
+    if call.name not in GEMINI:
         yield from functions(call)
         return
-    act = _GEMINI[call.name](fields)
+    act = GEMINI[call.name](fields)
     yield replace(act, flags=act.flags | {"safety_check"}) if fields.get("safety_decision") else act
 
 
-def _far(fields: Fields) -> Act:
+def _far(fields: Fields) -> ToolAct:
     """A scroll by pixels, or by thousandths of the side."""
     act = towards("direction", "x,y")(fields)
     if "magnitude" in fields and "magnitude_in_pixels" not in fields:
@@ -113,7 +109,7 @@ GEMINI_PX = 300
 """How far the view goes where Gemini does not say it."""
 
 
-def any_tool(call: Call) -> Iterator[Act]:
+def any_tool(call: ToolUse) -> Iterator[ToolAct]:
     """Read a call of whichever tool has one of this name, for those who only look at it."""
     name = call.name.partition(".")[0]
     if name in ACTIONS:
@@ -124,14 +120,14 @@ def any_tool(call: Call) -> Iterator[Act]:
         yield from (computer if name == "computer" else gemini)(call)
 
 
-def _dragged(fields: Fields) -> Act:
-    return (drag("start_x,start_y", "end_x,end_y") if "start_x" in fields else _DRAG_TO)(fields)
+def _dragged(fields: Fields) -> ToolAct:
+    return (_DRAG if "start_x" in fields else _DRAG_TO)(fields)
 
 
-def _typed(usual: bool) -> Callable[[Fields], Act]:
+def _typed(usual: bool) -> Reader:
     """A text, at a place or without one. `usual` says whether Enter follows if nothing is said."""
 
-    def read(fields: Fields) -> Act:
+    def read(fields: Fields) -> ToolAct:
         at, flags = place(fields, "x,y", needed=False)
         submit = fields.get("press_enter")
         if submit is None:
@@ -139,56 +135,56 @@ def _typed(usual: bool) -> Callable[[Fields], Act]:
             flags |= {"default_enter"} if usual else set()
         elif not isinstance(submit, bool):
             raise Unreadable("press_enter: expected true or false")
-        return Act("type", at, text=text_of(fields, "text"), submit=submit, flags=flags)
+        return ToolAct("type", at, text=text_of(fields, "text"), submit=submit, flags=flags)
 
     return read
 
 
-def _pressed(key: str) -> Callable[[Fields], Act]:
+def _pressed(key: str) -> Reader:
     """Keys of a list, or of a text in which a plus joins them."""
 
-    def read(fields: Fields) -> Act:
+    def read(fields: Fields) -> ToolAct:
         keys = fields.get(key)
         if isinstance(keys, str):
             keys = keys.split("+") if len(keys) > 1 else [keys]
         if not isinstance(keys, list) or not all(isinstance(one, str) for one in keys):
             raise Unreadable(f"{key}: expected a text or a list of texts")
-        return Act("keys", text=mended(chord(keys)))
+        return ToolAct("keys", text=mended(chord(keys)))
 
     return read
 
 
 _BUTTONS = {"left": "left", "right": "right", "wheel": "middle", "back": "back"}
-_COMPUTER: Mapping[str, Callable[[Fields], Act]] = {
-    "double_click": press("double", "x,y"),
-    "move": at_place("hover", "x,y"),
-    "type": texted("type", "text"),
-    "screenshot": looking("screenshot"),
-    "wait": lambda fields: Act("wait", seconds=2.0),
+COMPUTER: Mapping[str, Reader] = {
+    "double_click": Form("press", "double", "x,y"),
+    "move": Form("hover", at="x,y"),
+    "type": Form("type", said="text"),
+    "screenshot": Form("look", "screenshot"),
+    "wait": Form("wait", lasts=("", 2.0)),
 }
-_DRAG_TO = drag("x,y", "destination_x,destination_y")
-_GEMINI: Mapping[str, Callable[[Fields], Act]] = {
-    "click": press("left", "x,y"),
-    "click_at": press("left", "x,y"),
-    **{f"{kind}_click": press(kind, "x,y") for kind in ("right", "middle", "double", "triple")},
-    **dict.fromkeys(("move", "hover_at"), at_place("hover", "x,y")),
-    "mouse_down": at_place("down", "x,y"),
-    "mouse_up": at_place("up", "x,y"),
-    "long_press": at_place("long", "x,y"),
+_DRAG = Form("drag", at="start_x,start_y", to="end_x,end_y")
+_DRAG_TO = Form("drag", at="x,y", to="destination_x,destination_y")
+GEMINI: Mapping[str, Reader] = {
+    **dict.fromkeys(("click", "click_at"), Form("press", "left", "x,y")),
+    **{f"{kind}_click": Form("press", kind, "x,y") for kind in CLICKS if kind != "left"},
+    **dict.fromkeys(("move", "hover_at"), Form("hover", at="x,y")),
+    "mouse_down": Form("down", at="x,y"),
+    "mouse_up": Form("up", at="x,y"),
+    "long_press": Form("long", at="x,y"),
     "drag_and_drop": _dragged,
     **dict.fromkeys(("scroll", "scroll_at", "scroll_document"), _far),
     "type": _typed(False),
     "type_text_at": _typed(True),
     **dict.fromkeys(("press_key", "key_down"), _pressed("key")),
     **dict.fromkeys(("hotkey", "key_combination"), _pressed("keys")),
-    "wait": waiting("seconds"),
-    "wait_5_seconds": lambda fields: Act("wait", seconds=5.0),
-    **dict.fromkeys(("take_screenshot", "open_web_browser", "key_up"), looking("screenshot")),
-    "go_back": lambda fields: Act("device", text="back"),
+    "wait": Form("wait", lasts=("seconds", 1.0)),
+    "wait_5_seconds": Form("wait", lasts=("", 5.0)),
+    **dict.fromkeys(("take_screenshot", "open_web_browser", "key_up"), Form("look", "screenshot")),
+    "go_back": Form("device", "back"),
     "navigate": went,
-    **dict.fromkeys(("go_forward", "search"), lambda fields: Act("other")),
+    **dict.fromkeys(("go_forward", "search"), Form("other")),
     # In browsers it is a function of our own, which has another word for the name.
-    "open_app": lambda fields: Act(
+    "open_app": lambda fields: ToolAct(
         "app", text=text_of(fields, "app_name" if "app_name" in fields else "name")
     ),
     "list_apps": lambda fields: failed("Error: the list of apps is not available."),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from parsers.actions import Action
-from parsers.native import Act
-from parsers.native.page import Element, Elements
-from parsers.native.reading import Rule, Turn, folded, read_act, with_more
+from parsers.native import ToolAct
+from parsers.native.page import Elements, PageElement
+from parsers.native.reading import ReplyActs, Rule, folded, read_act, with_more
 from parsers.records import Prediction, Status
 from parsers.screen import Point
 
 
-def is_half(turn: Turn, page: Elements) -> bool:
+def is_half(turn: ReplyActs, page: Elements) -> bool:
     """Return whether a reply only presses a field or a list, whose text may come next."""
     if len(turn.acts) != 1:
         return False
@@ -22,7 +22,7 @@ def is_half(turn: Turn, page: Elements) -> bool:
     return pressed and found is not None and (found.is_field or found.is_list)
 
 
-def as_step(turn: Turn, rule: Rule, page: Elements) -> Prediction:
+def as_step(turn: ReplyActs, rule: Rule, page: Elements) -> Prediction:
     """Return the action of a reply on a recorded page."""
     acts = turn.acts if rule == "first" else folded(turn.acts)
     if rule == "next" and turn.then:
@@ -37,7 +37,7 @@ def as_step(turn: Turn, rule: Rule, page: Elements) -> Prediction:
     return with_more(read, len(acts) - 1, [act.word for act in acts[1:]])
 
 
-def _step(act: Act, page: Elements) -> Prediction:
+def _step(act: ToolAct, page: Elements) -> Prediction:
     found = page.at(act.ref, act.at)
     operation, value, flags = "", act.text, tuple[str, ...]()
     if act.word in ("press", "hover", "long") and act.text != "back":
@@ -52,7 +52,7 @@ def _step(act: Act, page: Elements) -> Prediction:
         value = "" if is_switch else value
     act = replace(act, flags=act.flags - {"default_enter"})
     if not operation or act.word == "bad" or act.outside:
-        return read_act(act, Status.ANSWERED, Action(operation) if operation else None, flags)
+        return read_act(act, Action(operation) if operation else None, flags)
     if act.at is None and not act.ref:
         missing = tuple(sorted({*flags, *act.flags, "no_place"}))
         said = _done(operation, None, None, value) if value else None
@@ -61,5 +61,5 @@ def _step(act: Act, page: Elements) -> Prediction:
     return Prediction(Status.ANSWERED, said, tuple(sorted({*flags, *act.flags})))
 
 
-def _done(name: str, at: Point | None, element: Element | None, value: str) -> Action:
+def _done(name: str, at: Point | None, element: PageElement | None, value: str) -> Action:
     return Action(name, element and element.id, at, {"value": value} if value else {})

@@ -29,7 +29,7 @@ from reports.names import name_of
 if TYPE_CHECKING:
     from harness.runs import Run
     from reports.exports import ExportFolder
-    from reports.exports.results import Result
+    from reports.exports.results import MeasureResult
 
 WORDS = {
     "relationship": ("first_party", "third_party", "collaborative", "other"),
@@ -151,7 +151,7 @@ def uuid_of(run: Run) -> uuid.UUID:
     return uuid.UUID(bytes=digest[:16], version=4)
 
 
-def _result(run: Run, result: Result, part: str | None) -> dict[str, Any]:
+def _result(run: Run, result: MeasureResult, part: str | None) -> dict[str, Any]:
     """Return the record of a measure on a split; `part` is what the run has of the split."""
     config, measure, average = run.manifest.chosen, result.measure, result.average
     name = name_of(measure, run.manifest.declaration)
@@ -186,7 +186,7 @@ def _result(run: Run, result: Result, part: str | None) -> dict[str, Any]:
     }
 
 
-def _score(run: Run, result: Result, part: str | None) -> dict[str, Any]:
+def _score(run: Run, result: MeasureResult, part: str | None) -> dict[str, Any]:
     interval, declared = result.interval, run.manifest.declaration
     cluster = clean(declared.level(declared.clusters[0]).one)
     details = {
@@ -207,7 +207,7 @@ def _score(run: Run, result: Result, part: str | None) -> dict[str, Any]:
     return {"score": result.value, "details": _texts(details), "uncertainty": known}
 
 
-def _data(run: Run, result: Result) -> dict[str, Any]:
+def _data(run: Run, result: MeasureResult) -> dict[str, Any]:
     origin, repository = run.manifest.dataset, facts.repository_of(run)
     details: dict[str, Any] = {"split": result.split, "origin": origin.get("origin")}
     shared: dict[str, Any] = {"dataset_name": benchmark_of(run)}

@@ -13,7 +13,7 @@ from reports.exports import ExportError
 from reports.settings import heading, settings_of
 
 if TYPE_CHECKING:
-    from reports.exports.results import Result
+    from reports.exports.results import MeasureResult
 
 
 LIBRARY = "vlm-eval"
@@ -64,7 +64,7 @@ def created(run: Run) -> datetime:
     return time_of(run.manifest.created, f"the time in the manifest of {run.path}")
 
 
-def share(run: Run, result: Result) -> float | None:
+def share(run: Run, result: MeasureResult) -> float | None:
     """Return the value of a result, None where it is not measured.
 
     Raises `ExportError` for one that is not between 0 and 1.
@@ -78,7 +78,7 @@ def share(run: Run, result: Result) -> float | None:
     return result.value
 
 
-def average_text(run: Run, result: Result) -> str:
+def average_text(run: Run, result: MeasureResult) -> str:
     """Name the number and unit of a result's mean."""
     declared: Any = run.manifest.declaration
     if not result.average:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from harness.runs import Run
     from reports.exports import ExportFolder
-    from reports.exports.results import Result
+    from reports.exports.results import MeasureResult
 
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 PART = "_part"
@@ -131,13 +131,13 @@ class HubExport:
             )
 
 
-def task_id(result: Result, declared: Declaration) -> str:
+def task_id(result: MeasureResult, declared: Declaration) -> str:
     """Return the id of a split and a measure within a dataset: `test_task_step_success`."""
     text = f"{result.split}_{name_of(result.measure, declared)}".lower()
     return re.sub(r"[^a-z0-9]+", "_", text).strip("_")
 
 
-def _notes(run: Run, result: Result, part: str) -> str:
+def _notes(run: Run, result: MeasureResult, part: str) -> str:
     """Describe the origin of a number in one line."""
     declared = run.manifest.declaration
     interval = result.interval

@@ -20,7 +20,7 @@ Line = Literal["valid", "strict"]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class MeasureResult:
     """One measure of a run on a split.
 
     Attributes:
@@ -54,7 +54,7 @@ class Result:
         return self.split == POOLED
 
 
-def results_of(run: Run) -> Iterator[Result]:
+def results_of(run: Run) -> Iterator[MeasureResult]:
     """Yield the measures of a run that tables of results show, split by split, pooled ones last.
 
     Raises `RunError` if the run cannot be read.
@@ -95,7 +95,7 @@ def counted(rows: RunRows) -> dict[tuple[str, int], Scores]:
     }
 
 
-def _results(split: str, found: Results) -> Iterator[Result]:
+def _results(split: str, found: Results) -> Iterator[MeasureResult]:
     declared = found.declared
     lines: tuple[Line, Line] = ("valid", "strict")
     for line in lines:
@@ -106,7 +106,7 @@ def _results(split: str, found: Results) -> Iterator[Result]:
                 row = found.row(measure.name, average, line)
                 if row is not None:
                     first = measure.all_of != "" or average == measure.averages[0]
-                    yield Result(
+                    yield MeasureResult(
                         *(split, measure, average, line, headline, first),
                         *(row.number, row.interval, row.n, _over(average, measure, declared)),
                         *(units, parents, measure.name in found.seen.graded),

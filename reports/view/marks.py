@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args
 
 from adapters.conversation import Picture, ToolCall
-from parsers.native import Call
+from parsers.native import ToolUse
 from parsers.native.tools import acts_of
 from parsers.native.vendors import any_tool
 from parsers.points import Convention, to_pixels
@@ -26,7 +26,7 @@ def marks_of(
 ) -> list[list[Any]]:
     """Return a mark for each act with a place: its number and word, then the shares of the width
     and height of the picture where it is, and where it ends."""
-    acts = acts_of([Call(call.name, call.arguments) for call in calls], any_tool)
+    acts = acts_of([ToolUse(call.name, call.arguments) for call in calls], any_tool)
     size = (picture.width, picture.height) if picture else (0, 0)
     marks = []
     for number, act in enumerate(acts[:MOST] if picture else (), 1):

@@ -92,7 +92,6 @@ class EpisodeBenchmark(Benchmark):
 
     def dialogue(self, view: EpisodeView, shows: Shows) -> Dialogue:
         """Act until the episode is over; the protocol is asked about each observation."""
-        shows = replace(shows, protocol=shows.protocol.begun())
         steps = StepByStep(shows, super().dialogue, self.attributes)
         return settled((yield from steps.dialogue(view)), self.declared.actions)
 
@@ -102,7 +101,7 @@ class EpisodeBenchmark(Benchmark):
             raise UserError(
                 "--tier batch: a live page does not wait a day for an answer; leave it out"
             )
-        if (settings.samples or 1) > 1 and protocol.begun() is not protocol:
+        if (settings.samples or 1) > 1 and protocol.View is LiveView:
             raise UserError(
                 f"--samples: '{protocol.name}' holds one conversation about an episode, of which "
                 "there are no samples; leave it out"

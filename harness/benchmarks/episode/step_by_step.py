@@ -54,6 +54,7 @@ class EpisodeView(View):
 
     past: pictures of an episode on record; None where its pictures are still to be planned.
     shown: the pictures that were shown so far.
+    memory: what the protocol keeps from step to step.
     """
 
     unit_id: str
@@ -63,6 +64,7 @@ class EpisodeView(View):
     parents: Mapping[str, str] = field(default_factory=dict)
     past: tuple[Picture, ...] | None = None
     shown: list[Picture] = field(default_factory=list, compare=False, repr=False)
+    memory: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def looked_up(self) -> tuple[Picture, ...]:
@@ -70,8 +72,8 @@ class EpisodeView(View):
         return tuple(dict.fromkeys(self.shown))
 
     def again(self) -> Self:
-        """Return the same with its own pictures."""
-        return replace(self, shown=[])
+        """Return the same with its own pictures and memory."""
+        return replace(self, shown=[], memory={})
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ class StepByStep:
         why it came to its `end`; `votes` adds up those for and against the actions of all steps.
         """
         episode.shown.clear()
+        episode.memory.clear()
         limit = self.shows.options.max_steps or episode.task.max_steps
         observation, seen = _seen((yield Act(None, BEGIN)))
         before: tuple[Earlier, ...] = ()
@@ -194,7 +197,7 @@ class StepByStep:
         if episode.past is not None and self.shows.protocol.needs.pictures == "page":
             again = tuple(one for one in episode.past if one.digest == seen.screenshot)
             step = replace(step, pictures=again)
-        return replace(question, view=LiveView(step, question.view.choices))
+        return replace(question, view=LiveView(step, question.view.choices, episode.memory))
 
     def _done(
         self, action: Action, page: LivePage, parsed: Page, seen: Seen

@@ -18,7 +18,7 @@ from reports.errors import classify_run
 from reports.exports import facts
 from reports.exports.inspect.samples import Sampler, totals
 from reports.exports.inspect.talk import ShownPictures
-from reports.exports.results import Result, counted, results_of
+from reports.exports.results import MeasureResult, counted, results_of
 from reports.frames.rows import run_rows
 from reports.frames.runs import facts as counts_of
 from reports.load import notes_of, unfinished_lines
@@ -145,10 +145,10 @@ def _metadata(run: Run) -> dict[str, Any]:
 
 
 def _results(
-    found: Sequence[Result], samples: Sequence[il.EvalSample], counts: Mapping[str, Any]
+    found: Sequence[MeasureResult], samples: Sequence[il.EvalSample], counts: Mapping[str, Any]
 ) -> il.EvalResults:
     """Return the measures as reports have them, under the run's own rules."""
-    by_measure: dict[Measure, list[Result]] = {}
+    by_measure: dict[Measure, list[MeasureResult]] = {}
     for one in found:
         if one.headline and one.value is not None:
             by_measure.setdefault(one.measure, []).append(one)
@@ -162,7 +162,7 @@ def _results(
     )
 
 
-def _score(measure: Measure, found: Sequence[Result]) -> il.EvalScore:
+def _score(measure: Measure, found: Sequence[MeasureResult]) -> il.EvalScore:
     """Return a measure: its means over all splits first, those of single splits in groups, each
     with the ends of its interval as further metrics."""
     several, metrics = len({one.split for one in found}) > 1, {}

@@ -115,7 +115,7 @@ def picture_of(case: Case, number: int = 1) -> Picture:
     return picture
 
 
-def live_of(case: Case, number: int, failure: str = "") -> LiveView:
+def live_of(case: Case, number: int, failure: str = "", memory: Any = None) -> LiveView:
     """A live page with two fields, after an action that may have failed."""
     unit = _units()[case["unit"]]
     choices = tuple(
@@ -125,7 +125,7 @@ def live_of(case: Case, number: int, failure: str = "") -> LiveView:
     info = StepInfo("t", "u", 0, 1, "miniwob", "test", "", "", "", unit["task"])
     before = (Earlier(outcome=failure),)
     step = Step("u", info, (), (picture_of(case, number),), before=before, page_size=(320, 420))
-    return LiveView(step, choices)
+    return LiveView(step, choices, {} if memory is None else memory)
 
 
 def step_of(unit: Any, picture: Picture) -> StepView:

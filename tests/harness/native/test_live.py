@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +16,11 @@ from adapters import Adapter, Generation, Reply, Request
 from harness.dialogue import Ask
 from harness.native.protocol import Native
 from parsers.actions import Action
-from parsers.native import Act
+from parsers.native import ToolAct
 from parsers.native.live import actions_of, chord_of, key_of
 from parsers.native.page import Elements
 from parsers.records import Prediction
-from tests.harness.commands.tool import at, call, calls, isolate, last_lines
+from tests.harness.commands.tool import at, call, calls, isolate, last_lines, start
 from tests.harness.live.browsed import needs_browser
 from tests.harness.native.cases import (
     Case,
@@ -29,19 +33,20 @@ from tests.harness.native.cases import (
     replying,
 )
 from tests.harness.native.test_cases import INSIDE, MESSAGES, TOOLS
-from tests.harness.native.test_runs import calling
+from tests.harness.native.test_runs import PATIENCE_S, calling
 from tests.servers import Answer, WireServer
+from tests.servers import Ask as Sent
 
 
 def played(case: Case, adapter: Adapter, protocol: Native) -> tuple[list[Action], str]:
     """The actions of an episode, and why it ended."""
-    begun = protocol.begun()
+    memory: dict[str, Any] = {}
     acts: list[Action] = []
 
     async def run() -> str:
         failure = ""
         for number in range(1, 20):
-            dialogue = begun.dialogue(live_of(case, number, failure))
+            dialogue = protocol.dialogue(live_of(case, number, failure, memory))
             try:
                 ask = next(dialogue)
                 while True:
@@ -102,22 +107,22 @@ def test_keys_are_told_in_both_words() -> None:
 @pytest.mark.parametrize(
     ("act", "expected"),
     [
-        (Act("press", text="left"), []),
-        (Act("press", ref="ref_9", text="left"), []),
-        (Act("press", text="back"), ["BACK"]),
-        (Act("goto", text="forward"), ["FORWARD"]),
-        (Act("goto", text="https://a.example"), ["GOTO"]),
-        (Act("end", text="failure"), ["INFEASIBLE"]),
-        (Act("answer", text="4"), ["STOP"]),
-        (Act("wait", seconds=2.0), ["WAIT"]),
-        (Act("scroll", (1, 1), text="left", far=-500), ["SCROLL_BY"]),
-        (Act("scroll", (1, 1), text="left"), ["SCROLL"]),
-        (Act("type", text="a", submit=True), ["KEYS", "PRESS"]),
-        (Act("choose", (1, 1), text="b"), ["SELECT"]),
-        (Act("app", text="Clock"), []),
+        (ToolAct("press", text="left"), []),
+        (ToolAct("press", ref="ref_9", text="left"), []),
+        (ToolAct("press", text="back"), ["BACK"]),
+        (ToolAct("goto", text="forward"), ["FORWARD"]),
+        (ToolAct("goto", text="https://a.example"), ["GOTO"]),
+        (ToolAct("end", text="failure"), ["INFEASIBLE"]),
+        (ToolAct("answer", text="4"), ["STOP"]),
+        (ToolAct("wait", seconds=2.0), ["WAIT"]),
+        (ToolAct("scroll", (1, 1), text="left", far=-500), ["SCROLL_BY"]),
+        (ToolAct("scroll", (1, 1), text="left"), ["SCROLL"]),
+        (ToolAct("type", text="a", submit=True), ["KEYS", "PRESS"]),
+        (ToolAct("choose", (1, 1), text="b"), ["SELECT"]),
+        (ToolAct("app", text="Clock"), []),
     ],
 )
-def test_acts_are_actions_of_a_live_page(act: Act, expected: list[str]) -> None:
+def test_acts_are_actions_of_a_live_page(act: ToolAct, expected: list[str]) -> None:
     found = list(actions_of(act, Elements((), (100, 100)), (100, 200)))
     assert [one.name for one in found] == expected
     if act.far:
@@ -159,16 +164,72 @@ def test_an_episode_is_one_conversation_with_all_its_pictures(
     with WireServer(lambda ask: rounds[ask.rounds]) as server:
         done = call(
             *at(server, "--benchmark", "miniwob", "--only", "task=enter-text"),
-            *("--benchmark-option", "episodes=1", "--protocol", "native", "--out", "a"),
+            *("--benchmark-option", "episodes=2", "--protocol", "native", "--out", "a"),
             *("--protocol-option", "tool=functions", "--protocol-option", "coordinates=per-mille"),
         )
     assert done.code == 0, done.err
     acted = [one["act"]["action"]["name"] for one in calls("a") if one.get("act", {}).get("action")]
-    assert acted == ["CLICK", "PRESS", "SCROLL", "STOP"]
-    [line] = last_lines("a")
-    assert line["prediction"]["parsed"]["end"] == "stopped"
-    said = [one["role"] for one in server.asks[-1].body["messages"]]
+    assert sorted(acted) == sorted(2 * ["CLICK", "PRESS", "SCROLL", "STOP"])
+    assert [line["prediction"]["parsed"]["end"] for line in last_lines("a")] == 2 * ["stopped"]
     roles = ["system", "user", "assistant", "tool", "tool", "user", "assistant", "tool", "user"]
-    assert said == roles
-    told = [one["content"] for one in server.asks[-1].body["messages"] if one["role"] == "tool"]
-    assert told == ["Clicked.", "Pressed tab.", "Scrolled down."]
+    asked = [ask.body["messages"] for ask in server.asks]
+    # Each episode begins a conversation of its own.
+    assert sorted(len(messages) for messages in asked) == [2, 2, 6, 6, 9, 9]
+    for messages in (one for one in asked if len(one) == 9):
+        assert [one["role"] for one in messages] == roles
+        told = [one["content"] for one in messages if one["role"] == "tool"]
+        assert told == ["Clicked.", "Pressed tab.", "Scrolled down."]
+
+
+def test_a_conversation_about_an_episode_has_no_samples(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    with WireServer(lambda ask: Answer("Done.")) as server:
+        done = call(
+            *at(server, "--benchmark", "miniwob", "--samples", "3", "--temperature", "1"),
+            *("--protocol", "native", "--protocol-option", "tool=functions", "--out", "a"),
+            *("--protocol-option", "coordinates=per-mille"),
+        )
+    assert done.code == 2 and server.asks == []
+    assert "--samples: 'native' holds one conversation about an episode" in done.complaint
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
+def test_a_killed_episode_goes_on_with_its_conversation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    rounds = [
+        calling(("click", {"x": 900, "y": 900}), ("press_keys", {"keys": ["tab"]})),
+        calling(("type", {"text": "a"})),
+        Answer("Done."),
+    ]
+    reached = threading.Semaphore(0)
+    taken: list[str] = []
+
+    def react(ask: Sent) -> Answer:
+        # A kill may tear a request.
+        taken.extend([json.dumps(ask.messages)] if ask.messages else [])
+        reached.release()
+        return rounds[ask.rounds]
+
+    with WireServer(react) as server:
+        line = (
+            *at(server, "--benchmark", "miniwob", "--only", "task=enter-text", "--no-cache"),
+            *("--benchmark-option", "episodes=2", "--protocol", "native", "--out", "a"),
+            *("--protocol-option", "tool=functions", "--protocol-option", "coordinates=per-mille"),
+        )
+        for count in (2, 2):
+            program = start(*line)
+            for _ in range(count):
+                assert reached.acquire(timeout=PATIENCE_S)
+            program.send_signal(signal.SIGKILL)
+            program.wait(PATIENCE_S)
+        done = call(*line)
+    assert done.code == 0, done.err
+    assert [line["prediction"]["parsed"]["end"] for line in last_lines("a")] == 2 * ["stopped"]
+    # What goes out again is what went out before, and only calls in flight go out again.
+    assert len(set(taken)) == 6 and len(taken) - 6 <= 4

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from parsers.native import Act, Call
-from parsers.native.page import LONGEST, Element, Elements, role_of
-from parsers.native.reading import Turn, turn_of
+from parsers.native import ToolAct, ToolUse
+from parsers.native.page import LONGEST, Elements, PageElement, role_of
+from parsers.native.reading import ReplyActs, reply_acts
 from parsers.native.tools import acts_of
 from parsers.native.toolsets import toolset
 from parsers.native.web import as_step, is_half
@@ -17,14 +17,14 @@ from parsers.records import Box, Status
 
 PAGE = Elements(
     (
-        Element("a", "div", "", "", "", Box(0, 0, 500, 500)),
-        Element("b", "input", "text", "textbox", "Name", Box(10, 10, 100, 20), 0),
-        Element("c", "button", "", "button", "x", Box(90, 12, 10, 10), 0),
-        Element("d", "select", "", "combobox", "Size", Box(10, 50, 100, 20), 0),
-        Element("e", "option", "", "option", "Large", None, 3),
-        Element("f", "input", "checkbox", "checkbox", "Gift", Box(10, 90, 10, 10), 0),
-        Element("g", "a", "", "link", "Gone", None, 0),
-        Element("h", "input", "submit", "button", "Send", Box(10, 120, 40, 20), 0),
+        PageElement("a", "div", "", "", "", Box(0, 0, 500, 500)),
+        PageElement("b", "input", "text", "textbox", "Name", Box(10, 10, 100, 20), 0),
+        PageElement("c", "button", "", "button", "x", Box(90, 12, 10, 10), 0),
+        PageElement("d", "select", "", "combobox", "Size", Box(10, 50, 100, 20), 0),
+        PageElement("e", "option", "", "option", "Large", None, 3),
+        PageElement("f", "input", "checkbox", "checkbox", "Gift", Box(10, 90, 10, 10), 0),
+        PageElement("g", "a", "", "link", "Gone", None, 0),
+        PageElement("h", "input", "submit", "button", "Send", Box(10, 120, 40, 20), 0),
     ),
     (400, 400),
 )
@@ -53,8 +53,8 @@ def test_roles_follow_from_tags() -> None:
 def test_a_field_or_a_list_under_a_point(point: tuple[float, float], expected: str | None) -> None:
     found = PAGE.at("", point)
     assert (found.id if found else None) == expected
-    act = Act("press", point, text="left")
-    assert is_half(Turn([act], None), PAGE) == (expected is not None)
+    act = ToolAct("press", point, text="left")
+    assert is_half(ReplyActs([act], None), PAGE) == (expected is not None)
 
 
 def test_the_page_as_a_tree_and_in_words() -> None:
@@ -68,7 +68,7 @@ def test_the_page_as_a_tree_and_in_words() -> None:
 
 
 def test_long_pages_are_cut_at_a_line() -> None:
-    many = [Element(str(n), "a", "", "link", "x" * 70, Box(0, 0, 9, 9)) for n in range(2_000)]
+    many = [PageElement(str(n), "a", "", "link", "x" * 70, Box(0, 0, 9, 9)) for n in range(2_000)]
     said = Elements(many, (10, 10)).answer("read_page", {}) or ""
     assert len(said) < LONGEST + 100
     *lines, last = said.splitlines()
@@ -81,14 +81,14 @@ def test_long_pages_are_cut_at_a_line() -> None:
 def test_a_reference_that_is_no_elements_is_none(ref: str) -> None:
     assert PAGE.place_of(ref) is None and PAGE.at(ref) is None
     assert PAGE.answer("read_page", {"ref": ref}) is None
-    act = Act("press", ref=ref, text="left")
-    found = as_step(turn_of([act], frozenset(), lambda point: point, page=PAGE), "turn", PAGE)
+    act = ToolAct("press", ref=ref, text="left")
+    found = as_step(reply_acts([act], frozenset(), lambda point: point, page=PAGE), "turn", PAGE)
     assert found.status is Status.OUT_OF_RANGE
 
 
 def step(name: str, **fields: Any) -> Any:
-    acts = acts_of([Call(f"browser.{name}", fields)], toolset)
-    turn = turn_of(acts, frozenset({"wait", "scroll"}), lambda point: point, page=PAGE)
+    acts = acts_of([ToolUse(f"browser.{name}", fields)], toolset)
+    turn = reply_acts(acts, frozenset({"wait", "scroll"}), lambda point: point, page=PAGE)
     return as_step(turn, "turn", PAGE) if turn.acts else acts[0].word
 
 
@@ -143,16 +143,20 @@ def test_deep_and_odd_questions_are_answered() -> None:
     for depth in (0, -5, 10**400):
         assert isinstance(PAGE.answer("read_page", {"depth": depth}), str)
     assert PAGE.answer("find", {"query": "\ud800" + "x" * 10**6}) == ""
-    acts = acts_of([Call("browser.read_page", {"query": "x", "depth": 1})], toolset)
+    acts = acts_of([ToolUse("browser.read_page", {"query": "x", "depth": 1})], toolset)
     assert dict(acts[0].asked) == {"depth": 1}
 
 
 def test_a_text_behind_a_press_is_joined_by_the_rule_next_only() -> None:
-    pressed, typed = Act("press", ref="ref_2", text="left"), Act("type", text="Ada")
-    for then in ([typed], [Act("keys", text="ctrl+a"), typed], [pressed, typed]):
-        turn = Turn([pressed], None, then)
+    pressed, typed = ToolAct("press", ref="ref_2", text="left"), ToolAct("type", text="Ada")
+    for then in ([typed], [ToolAct("keys", text="ctrl+a"), typed], [pressed, typed]):
+        turn = ReplyActs([pressed], None, then)
         names = [as_step(turn, rule, PAGE).action for rule in ("first", "turn", "next")]
         assert [one.name for one in names if one] == ["CLICK", "CLICK", "TYPE"]
-    for other in ([Act("press", ref="ref_3", text="left"), typed], [Act("keys", text="tab")], []):
-        found = as_step(Turn([pressed], None, other), "next", PAGE)
+    for other in (
+        [ToolAct("press", ref="ref_3", text="left"), typed],
+        [ToolAct("keys", text="tab")],
+        [],
+    ):
+        found = as_step(ReplyActs([pressed], None, other), "next", PAGE)
         assert found.action is not None and found.action.name == "CLICK"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from parsers.actions import Action
-from parsers.native import Act, Call, vendors
+from parsers.native import ToolAct, ToolUse, vendors
 from parsers.native import tools as reading
-from parsers.native.reading import as_place, as_screen_step, folded, text_only, turn_of
+from parsers.native.reading import as_place, as_screen_step, folded, reply_acts, text_only
 from parsers.native.spelling import (
     Write,
     browser_toolset,
@@ -29,7 +29,7 @@ from parsers.records import Status
 from parsers.screen import Point, several
 
 SIZE = (1000, 2000)
-Read = Callable[[Call], Iterator[Act]]
+Read = Callable[[ToolUse], Iterator[ToolAct]]
 FORMS: dict[str, tuple[Read, Write | None, bool]] = {
     "computer_use": (reading.qwen, qwen_computer, False),
     "mobile_use": (reading.qwen, qwen_mobile, True),
@@ -83,8 +83,8 @@ def same(point: Point) -> Point:
     return point
 
 
-def step(calls: list[Call], read: Read, *, phone: bool, script: bool = False) -> Any:
-    turn = turn_of(acts_of(calls, read), frozenset(), inside, script=script)
+def step(calls: list[ToolUse], read: Read, *, phone: bool, script: bool = False) -> Any:
+    turn = reply_acts(acts_of(calls, read), frozenset(), inside, script=script)
     return as_screen_step(turn, "turn", phone=phone, script=script)
 
 
@@ -169,7 +169,7 @@ GEMINI: list[tuple[str, dict[str, Any], str, set[str]]] = [
 def test_both_vocabularies_of_gemini_are_read(
     name: str, fields: dict[str, Any], expected: str, flags: set[str]
 ) -> None:
-    found = step([Call(name, fields)], vendors.gemini, phone=False)
+    found = step([ToolUse(name, fields)], vendors.gemini, phone=False)
     assert (found.action.name if found.action else str(found.status)) == expected
     assert set(found.flags) == flags
     if expected == "drag":
@@ -177,18 +177,18 @@ def test_both_vocabularies_of_gemini_are_read(
 
 
 def test_a_button_that_comes_up_elsewhere_is_a_drag() -> None:
-    calls = [Call("mouse_down", {"x": 1, "y": 1}), Call("mouse_up", {"x": 9, "y": 1})]
+    calls = [ToolUse("mouse_down", {"x": 1, "y": 1}), ToolUse("mouse_up", {"x": 9, "y": 1})]
     assert step(calls, vendors.gemini, phone=False).action.name == "drag"
 
 
 def test_typing_at_a_place_points_there() -> None:
-    said = acts_of([Call("type_text_at", {"x": 1, "y": 1, "text": "a"})], vendors.gemini)
-    found = as_place(turn_of(said, frozenset(), inside))
+    said = acts_of([ToolUse("type_text_at", {"x": 1, "y": 1, "text": "a"})], vendors.gemini)
+    found = as_place(reply_acts(said, frozenset(), inside))
     assert found.action == Action("click", point=(1.0, 1.0)) and found.flags == ()
 
 
-def qwen(**fields: Any) -> Call:
-    return Call("computer_use", fields)
+def qwen(**fields: Any) -> ToolUse:
+    return ToolUse("computer_use", fields)
 
 
 @pytest.mark.parametrize(
@@ -207,13 +207,13 @@ def qwen(**fields: Any) -> Call:
         (qwen(action=7), "parse_error", "malformed_call"),
         (qwen(action="type"), "parse_error", "malformed_call"),
         (qwen(action="wait", time="long"), "parse_error", "malformed_call"),
-        (Call("computer_use", "{"), "parse_error", "malformed_call"),
-        (Call("computer_use", None), "parse_error", "malformed_call"),
+        (ToolUse("computer_use", "{"), "parse_error", "malformed_call"),
+        (ToolUse("computer_use", None), "parse_error", "malformed_call"),
         (qwen(action="key", keys=[5]), "parse_error", "malformed_call"),
         (qwen(action="terminate", status="soon"), "parse_error", "malformed_call"),
     ],
 )
-def test_calls_that_are_wrong_are_one_status(call: Call, status: str, flag: str | None) -> None:
+def test_calls_that_are_wrong_are_one_status(call: ToolUse, status: str, flag: str | None) -> None:
     found = step([call], reading.qwen, phone=False)
     assert str(found.status) == status
     assert flag is None or flag in found.flags
@@ -231,14 +231,14 @@ NO_NUMBERS: list[Any] = [math.nan, math.inf, 10**400, True, None, "x", [], {}]
 @pytest.mark.parametrize(
     ("read", "made"),
     [
-        (vendors.computer, lambda one: Call("computer", {"actions": [clicked(one)]})),
-        (toolset, lambda one: Call("computer.left_click", {"coordinate": [one, 5]})),
-        (vendors.gemini, lambda one: Call("click", {"x": one, "y": 5})),
-        (vendors.gemini, lambda one: Call("drag_and_drop", {"start_x": one, "start_y": 5})),
+        (vendors.computer, lambda one: ToolUse("computer", {"actions": [clicked(one)]})),
+        (toolset, lambda one: ToolUse("computer.left_click", {"coordinate": [one, 5]})),
+        (vendors.gemini, lambda one: ToolUse("click", {"x": one, "y": 5})),
+        (vendors.gemini, lambda one: ToolUse("drag_and_drop", {"start_x": one, "start_y": 5})),
     ],
 )
 def test_places_of_vendors_that_are_no_numbers_are_malformed(
-    read: Read, made: Callable[[Any], Call], value: Any
+    read: Read, made: Callable[[Any], ToolUse], value: Any
 ) -> None:
     for phone in (False, True):
         found = step([made(value)], read, phone=phone)
@@ -257,7 +257,7 @@ def test_places_of_vendors_that_are_no_numbers_are_malformed(
 def test_arguments_of_vendors_of_any_type_are_one_status(
     read: Read, name: str, arguments: Any
 ) -> None:
-    assert step([Call(name, arguments)], read, phone=False).status is Status.PARSE_ERROR
+    assert step([ToolUse(name, arguments)], read, phone=False).status is Status.PARSE_ERROR
 
 
 def clicked(x: Any) -> dict[str, Any]:
@@ -265,24 +265,24 @@ def clicked(x: Any) -> dict[str, Any]:
 
 
 def test_a_million_actions_of_a_call_are_not_all_read() -> None:
-    call = Call("computer", {"actions": [clicked(1)] * 1_000_000})
+    call = ToolUse("computer", {"actions": [clicked(1)] * 1_000_000})
     assert len(acts_of([call], vendors.computer)) == MOST_ACTS
-    pressed = Call("computer.key", {"text": "a", "repeat": 10**9})
+    pressed = ToolUse("computer.key", {"text": "a", "repeat": 10**9})
     assert [act.word for act in acts_of([pressed], toolset)] == ["bad"]
 
 
 def test_names_that_no_tool_has_are_looks() -> None:
-    for call in (Call("rm", {}), qwen(action="fly"), Call("", {})):
+    for call in (ToolUse("rm", {}), qwen(action="fly"), ToolUse("", {})):
         acts = acts_of([call], reading.qwen)
-        assert acts[0].word == "unknown" and not turn_of(acts, frozenset(), inside).acts
+        assert acts[0].word == "unknown" and not reply_acts(acts, frozenset(), inside).acts
 
 
-def press(x: float) -> Act:
-    return Act("press", (x, 1.0), text="left")
+def press(x: float) -> ToolAct:
+    return ToolAct("press", (x, 1.0), text="left")
 
 
-KEYS = Act("keys", text="ctrl+a")
-TYPE = Act("type", text="a")
+KEYS = ToolAct("keys", text="ctrl+a")
+TYPE = ToolAct("type", text="a")
 
 
 @pytest.mark.parametrize(
@@ -290,31 +290,31 @@ TYPE = Act("type", text="a")
     [
         ([press(1), TYPE], ["type"]),
         ([press(1), KEYS, TYPE], ["type"]),
-        ([press(1), KEYS, Act("keys", text="delete"), TYPE], ["type"]),
-        ([TYPE, Act("keys", text="enter")], ["type"]),
-        ([press(1), Act("keys", text="enter")], ["press", "keys"]),
+        ([press(1), KEYS, ToolAct("keys", text="delete"), TYPE], ["type"]),
+        ([TYPE, ToolAct("keys", text="enter")], ["type"]),
+        ([press(1), ToolAct("keys", text="enter")], ["press", "keys"]),
         ([press(1), press(2), TYPE], ["press", "type"]),
         ([KEYS, TYPE], ["keys", "type"]),
         ([press(1), KEYS], ["press", "keys"]),
     ],
 )
-def test_acts_that_belong_together_are_folded(acts: list[Act], words: list[str]) -> None:
+def test_acts_that_belong_together_are_folded(acts: list[ToolAct], words: list[str]) -> None:
     assert [act.word for act in folded(acts)] == words
 
 
 def test_buttons_that_go_down_and_up() -> None:
-    down, up = Act("down"), Act("up")
-    still = [Act("hover", AT), down, up]
-    held = [Act("hover", AT), down, Act("wait", seconds=1), up]
-    moved = [Act("hover", AT), down, Act("hover", (400, 500)), up]
+    down, up = ToolAct("down"), ToolAct("up")
+    still = [ToolAct("hover", AT), down, up]
+    held = [ToolAct("hover", AT), down, ToolAct("wait", seconds=1), up]
+    moved = [ToolAct("hover", AT), down, ToolAct("hover", (400, 500)), up]
     for acts, word in ((still, "press"), (held, "long"), (moved, "drag")):
-        [act] = turn_of(acts, frozenset(), inside).acts
+        [act] = reply_acts(acts, frozenset(), inside).acts
         assert (act.word, act.at, set(act.flags)) == (word, AT, {"hovered"})
 
 
 def test_a_press_without_a_place_takes_the_pointers() -> None:
-    first = turn_of([press(7)], frozenset(), inside)
-    second = turn_of([Act("press", text="left")], frozenset(), inside, first.pointer)
+    first = reply_acts([press(7)], frozenset(), inside)
+    second = reply_acts([ToolAct("press", text="left")], frozenset(), inside, first.pointer)
     assert as_place(second).point == (7.0, 1.0)
 
 
