@@ -93,7 +93,7 @@ class CallQueue(Generic[Q, A]):
         Raises `Fault`, `Fatal`, `Stopped`.
         """
         ticket = await self._turn(seat, upper)
-        sent = False
+        sent = ends = False
         try:
             reply = await self._send(request)
             sent = True
@@ -103,14 +103,17 @@ class CallQueue(Generic[Q, A]):
             self._settle(upper, 0.0 if is_free(fault) else None)
             self._halt.check()
             raise
-        except BaseException:
+        except BaseException as error:
             # Cancelled in flight, or the run is ending: it may have been answered and billed.
             self._settle(upper, None)
+            ends = not isinstance(error, asyncio.CancelledError)
             raise
         finally:
             if not sent:
                 self._in_use -= 1
-                self._pump()
+                # The next call would be sent before this error has ended the run.
+                if not ends:
+                    self._pump()
         self._rate_limit.succeeded()
         self._settle(upper, self._pricing.cost(reply))
         seat.held += 1

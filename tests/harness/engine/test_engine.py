@@ -241,6 +241,16 @@ def test_a_permanent_error_ends_the_run_at_once() -> None:
     assert outcomes == []
 
 
+def test_nothing_that_waits_for_its_turn_is_sent_after_a_permanent_error() -> None:
+    def answer(request: Request) -> Reply:
+        raise Fatal("the key is not accepted")
+
+    model = Model(answer)
+    with pytest.raises(Fatal):
+        run(engine(model, concurrency=1), [two_rounds(f"s{n}") for n in range(9)])
+    assert len(model.asked) == 1
+
+
 def test_a_log_that_fails_ends_the_run() -> None:
     class Broken(Log):
         async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
