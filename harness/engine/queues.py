@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Generic, TypeVar
 
-from adapters.contract import Fault
+from adapters.contract import EchoRefused, Fault
 from harness.engine.limits import Billed, Budget, Pricing, RateLimit, is_free
 from harness.engine.stopping import Halt, Stopped
 
@@ -70,6 +70,7 @@ class CallQueue(Generic[Q, A]):
         self._dearer = 1.0
         self._expected = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        self._ended = False
         halt.subscribe(self._fail_waiting)
 
     def leave(self, seat: Seat) -> None:
@@ -93,7 +94,7 @@ class CallQueue(Generic[Q, A]):
         Raises `Fault`, `Fatal`, `Stopped`.
         """
         ticket = await self._turn(seat, upper)
-        sent = ends = False
+        sent = False
         try:
             reply = await self._send(request)
             sent = True
@@ -106,14 +107,13 @@ class CallQueue(Generic[Q, A]):
         except BaseException as error:
             # Cancelled in flight, or the run is ending: it may have been answered and billed.
             self._settle(upper, None)
-            ends = not isinstance(error, asyncio.CancelledError)
+            # An error ends the run, but the next call would be sent before it has.
+            self._ended |= not isinstance(error, asyncio.CancelledError | EchoRefused)
             raise
         finally:
             if not sent:
                 self._in_use -= 1
-                # The next call would be sent before this error has ended the run.
-                if not ends:
-                    self._pump()
+                self._pump()
         self._rate_limit.succeeded()
         self._settle(upper, self._pricing.cost(reply))
         seat.held += 1
@@ -163,7 +163,7 @@ class CallQueue(Generic[Q, A]):
 
     def _pump(self) -> None:
         """Admit waiting calls; called after everything that may have made room for one."""
-        if not self._queue:
+        if self._ended or not self._queue:
             return
         now = asyncio.get_running_loop().time()
         while self._queue and self._halt.reason is None:
