@@ -13,8 +13,8 @@ it. FILE.json then has for each whether it was caught (the command failed and na
 is gone from the source, or broke the command itself. With a FILE.json that exists it goes on.
 
 `mutations_caught.json` says what notices each of the first 60: `default`, a test that README's
-command runs; `complete`, a test that only the complete suite runs; or, where nothing notices it,
-`equivalent` or `unnoticed` with the reason.
+command runs; `complete`, a test that only the complete suite runs; `gone`, where its code is no
+longer there; or, where nothing notices it, `equivalent` or `unnoticed` with the reason.
 """
 
 from __future__ import annotations
