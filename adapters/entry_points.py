@@ -1,5 +1,9 @@
 """Loading by name: entry points of installed packages, and code that the user names himself.
 
+Entry points are read without `importlib.metadata`: importing that module takes longer than the rest
+of a short command. For a folder on `sys.path` it reads small text files, which are read here
+directly. Packages that may come from anything else (a zip file, a custom importer) are left to it.
+
 `module:Class` names code in a file of the working folder or in any module that can be imported. It
 is loaded only if the user has written this name (`allow`): runs on disk may come from anybody, and
 their contents must not decide which code is called.
@@ -11,7 +15,7 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, invalidate_caches
@@ -19,6 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+_INFO = (".dist-info", ".egg-info")
 _CODE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?=:|$)")
 _PATH = re.compile(r"(?:.*[/\\])?([^\W\d]\w*)\.py:(.+)")
 _allowed: set[str] = set()
@@ -61,18 +66,62 @@ def look_again() -> None:
 
 @cache
 def _all() -> Mapping[str, Mapping[str, EntryPoint]]:
-    # Only now: importing it takes as long as the rest of a short command.
+    groups: dict[str, dict[str, EntryPoint]] = {}
+    for group, name, point in _from_folders() if _only_folders() else _from_metadata():
+        groups.setdefault(group, {}).setdefault(name, point)
+    return groups
+
+
+def _only_folders() -> bool:
+    from importlib.machinery import PathFinder
+
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
+    return finders == [PathFinder] and not any(Path(place).is_file() for place in sys.path)
+
+
+def _from_folders() -> Iterator[tuple[str, str, EntryPoint]]:
+    seen: set[str] = set()
+    for place in sys.path:
+        try:
+            folders = sorted(path for path in Path(place).iterdir() if path.suffix in _INFO)
+        except OSError:
+            continue
+        for folder in folders:
+            package = folder.stem.partition("-")[0]
+            normal = re.sub(r"[-_.]+", "-", package).lower()
+            # As everywhere in Python, the first on the path hides later ones.
+            if normal in seen:
+                continue
+            seen.add(normal)
+            yield from _in_folder(folder, normal)
+
+
+def _in_folder(folder: Path, package: str) -> Iterator[tuple[str, str, EntryPoint]]:
+    try:
+        text = (folder / "entry_points.txt").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return
+    group = ""
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("[") and line.endswith("]"):
+            group = line[1:-1].strip()
+        elif line and not line.startswith(("#", ";")):
+            name, _, target = line.partition("=")
+            yield group, name.strip(), _entry(target, package)
+
+
+def _from_metadata() -> Iterator[tuple[str, str, EntryPoint]]:
     from importlib.metadata import distributions
 
-    groups: dict[str, dict[str, EntryPoint]] = {}
     for distribution in distributions():
         for point in distribution.entry_points:
-            # The text in brackets names extras of the package, which are obsolete.
-            target = point.value.partition("[")[0].strip()
-            entry = EntryPoint(target, distribution.name)
-            # As everywhere in Python, the first on the path hides later ones.
-            groups.setdefault(point.group, {}).setdefault(point.name, entry)
-    return groups
+            yield point.group, point.name, _entry(point.value, distribution.name)
+
+
+def _entry(target: str, package: str) -> EntryPoint:
+    # The text in brackets names extras of the package, which are obsolete.
+    return EntryPoint(target.partition("[")[0].strip(), package)
 
 
 def code_in(text: str) -> str:

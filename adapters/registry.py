@@ -8,7 +8,7 @@
 
 Packages add names through the entry-point group, which is read only if a name is not built in, or
 for a listing. A built-in name wins over an entry point of the same name, but where a name may mean
-several things (policies): the first one that answers what is shown is taken. A name may
+several things (policies, protocols): the first one that answers what is shown is taken. A name may
 carry an argument after a colon (`openai:gpt-5.4`); `split` takes it apart.
 
 The object of a name, built in or from an entry point, is one of three things for every kind:

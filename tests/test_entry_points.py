@@ -25,7 +25,7 @@ from adapters import (
     make,
 )
 from adapters.contract import Fatal, PictureSource, Request
-from adapters.entry_points import EntryPoint
+from adapters.entry_points import EntryPoint, entry_points
 from adapters.registry import Registry, UnknownName
 from harness.benchmarks import BENCHMARKS, StepBenchmark, StepDataset, open_steps
 from harness.page import Page
@@ -294,3 +294,13 @@ def test_an_entry_point_may_be_described_before_it_is_imported() -> None:
     assert commands.make("hello") is hello_instance
     with pytest.raises(UnknownName, match="unknown command 'absent'"):
         commands.get("absent")
+
+
+def test_entry_points_are_those_that_importlib_finds() -> None:
+    from importlib.metadata import entry_points as installed
+
+    for group in ("vlm_eval.commands", "console_scripts"):
+        expected = {
+            point.name: point.value.partition("[")[0].strip() for point in installed(group=group)
+        }
+        assert {name: point.target for name, point in entry_points(group).items()} == expected
