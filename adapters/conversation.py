@@ -50,7 +50,7 @@ Shown = Text | Picture
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a call that the model made: the answer to the `ToolCall` of this id.
+    """The answer to a call that the model made, the `ToolCall` of this id.
 
     `is_error` says that it could not be carried out; the parts then say why. `state` is what the
     provider's own tool is told besides, in its words, and sent as it is.
@@ -188,7 +188,7 @@ class ProviderTool:
 class ToolCall:
     """A call in a reply. `arguments` are JSON as the model wrote them, of any type.
 
-    Arguments that are no JSON stay a text: whoever reads them decides what they are worth.
+    Arguments that are no JSON stay a text: the reader decides what they are worth.
     """
 
     id: str

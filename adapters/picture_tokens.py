@@ -1,4 +1,4 @@
-"""What a picture costs in tokens and what is seen of it, by family of models.
+"""The tokens of a picture and the pixels that are seen of it, by family of models.
 
 Formulas of published processors and vendors' guides, read in November 2026. They count the
 picture's own tokens: templates add marks around a picture, which differ between servers.
@@ -23,22 +23,22 @@ Size = tuple[int, int]
 
 
 class Processed(NamedTuple):
-    """What becomes of a picture."""
+    """A picture as a model takes it."""
 
     tokens: int
     size: Size
-    """What the model sees of it, in pixels."""
+    """Size that the model sees, in pixels."""
     tags: int = 0
     """Tokens between its slices, where a template has some."""
 
 
 Rule = Callable[[int, int], Processed]
-"""From width and height in pixels to what becomes of a picture."""
+"""From width and height in pixels to the picture as a model takes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """How a family of models takes pictures.
+    """The way a family of models takes pictures.
 
     limited: the rule with another limit, as a number of pixels in steps of `cell` squared.
     capped: the rule with at most so many tiles; `tiles` is the published number.
@@ -137,7 +137,7 @@ def _canvas(width: int, height: int, tile: int, most: int) -> tuple[int, int]:
 
 
 def _llama32(width: int, height: int) -> Processed:
-    """One token stands for a picture, whose features come in beside the text."""
+    """One token stands for a picture, whose features come in with the text."""
     i, j = _canvas(width, height, 560, 4)
     return Processed(1, (560 * i, 560 * j))
 

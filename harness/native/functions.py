@@ -159,7 +159,7 @@ _QWEN: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
         },
     ),
 }
-"""Qwen's functions: what they are for, how they are used, and their fields beside the action."""
+"""Qwen's functions: what they are for, how they are used, and their fields next to the action."""
 
 
 def _qwen(name: str, convention: Convention, size: tuple[int, int]) -> Tool:

@@ -28,7 +28,7 @@ class NativePlace(Recorded):
     """Point at what an instruction means on a picture."""
 
     refusals: Literal["offered", "unoffered"] = "unoffered"
-    """Whether the question says how to answer that nothing fits."""
+    """The question says how to answer that nothing fits, or does not."""
 
     View = PlaceView
     actions = POINTING

@@ -37,7 +37,7 @@ MOST_PICTURES = 1_000
 
 @dataclass(slots=True)
 class _Episode:
-    """What a conversation has come to.
+    """The state of a conversation.
 
     said: the acts of the last reply, in order.
     left: its actions that are not done yet, each with the place of its act.
@@ -136,7 +136,7 @@ def _queue(now: _Episode, turn: ReplyActs, page: Elements, size: tuple[int, int]
 
 
 def _anywhere(point: Point, offer: Offer, picture: Picture) -> Point:
-    """Convert a model's numbers to a point of the page, or beside it: the page refuses that."""
+    """Convert a model's numbers to a point of the page, or outside of it: the page refuses that."""
     size = picture.width, picture.height
     ends = from_pixels(size, offer.convention, size)
     x, y = (n * side / end for n, side, end in zip(point, size, ends, strict=True))

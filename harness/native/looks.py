@@ -1,4 +1,4 @@
-"""What a request offers, and how calls that only look are answered from a recorded picture."""
+"""The tools of a request, and answers to calls that only look, from a recorded picture."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Offer:
 
     @property
     def state(self) -> Mapping[str, Any] | None:
-        """What the tool shows besides, in the provider's words."""
+        """More that the tool shows, in the provider's words."""
         return _TAB if self.refs else None
 
 
@@ -73,7 +73,7 @@ _TAB = {
     "type": "browser_state",
     "tabs": [{"tab_id": "tab-1", "title": "", "url": "", "active": True}],
 }
-"""What a browser with a recorded page shows besides."""
+"""More that a browser with a recorded page shows."""
 
 
 def answered(

@@ -78,7 +78,7 @@ _SCHEMA = Schema(
 
 @dataclass(frozen=True)
 class Native(AskingProtocol):
-    """What all kinds of units have in common."""
+    """The part that all kinds of units share."""
 
     tool: Literal[
         "auto",
@@ -279,7 +279,7 @@ class Native(AskingProtocol):
 
 
 class Recorded(Native):
-    """What kinds of recorded units have in common: looks are answered from the record, and the
+    """The part that kinds of recorded units share: looks are answered from the record, and the
     first act ends the dialogue."""
 
     def dialogue(self, view: Any) -> Dialogue:

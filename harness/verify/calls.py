@@ -73,7 +73,7 @@ _PASS = "What is the pass word? Write the word only."
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What one call asks. Pictures are named as `scenes.draw` names them."""
+    """The question of one call. Pictures are named as `scenes.draw` names them."""
 
     text: str
     pictures: tuple[str, ...] = ()
@@ -150,7 +150,7 @@ def stored(store: PictureStore, what: str, seed: int) -> Picture:
 
 @dataclass(eq=False)
 class Probe:
-    """What is asked of a deployment, and what it has answered so far. It records its own calls.
+    """The questions to a deployment and its answers so far. It records its own calls.
 
     pointing: the protocol that a run would point with, which reads the marks.
     declared: what a run would assume of the model.
@@ -290,7 +290,7 @@ class Probe:
     # Marks are pointed at as a run points.
 
     def view(self, name: str) -> PlaceView:
-        """What the pointing protocol is shown of a mark: a picture as in a run, resized."""
+        """The view of a mark for the pointing protocol: a picture as in a run, resized."""
         (what,) = CALLS[name].pictures
         stored(self.store, what, self.seed)
         policy = PicturePolicy.parse(self.pointing.needs.picture_policy)

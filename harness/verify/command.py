@@ -19,7 +19,7 @@ _SETTINGS = (
 _AMONG = ("top_p", "model_seed", "thinking_budget", "attempts", "patience_s")
 """Settings among the options of the model."""
 _FEW = {"attempts": 3, "patience_s": 60.0}
-"""Retries unless others are given: somebody waits for the answer."""
+"""Retries unless others are given: a person waits for the answer."""
 
 
 def _names(context: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:

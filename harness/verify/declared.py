@@ -1,4 +1,4 @@
-"""What a run would assume of the model behind a deployment."""
+"""Assumptions of a run about the model behind a deployment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a run would assume of the model.
+    """Assumptions of a run about the model.
 
     family: by its name; None if that is unknown.
     own: the adapter's own rule for pictures, where it is the model's.
@@ -33,7 +33,7 @@ class Declared:
 
     @property
     def rule(self) -> Rule | None:
-        """What becomes of a picture, as a run assumes; None for an unknown family."""
+        """A picture as a run assumes that it is taken; None for an unknown family."""
         family = FAMILIES.get(self.family or "")
         if family and family.limited and self.limit:
             return family.limited(self.limit)

@@ -1,4 +1,4 @@
-"""What a deployment does to the score of a set, from the set's annotations, without a model."""
+"""The effect of a deployment on the score of a set, from the set's annotations, without a model."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def misread(
 
     Args:
         written, read: units of the numbers, as the model means them and as the run reads them.
-        seen: what becomes of a picture, whose pixels the model means; None for the picture itself.
+        seen: the picture as it is taken, whose pixels the model means; None for the picture itself.
         assumed: what the run takes to become of it, whose pixels the run reads.
         swapped: True if y is written before x.
         shift: by how much the model misses, in x and y, as shares of the longer side.

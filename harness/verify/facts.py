@@ -1,4 +1,4 @@
-"""What a server of the user's own says of itself, without a token: to explain, never to judge."""
+"""Facts that a server of the user's own tells, without a token: to explain, never to judge."""
 
 from __future__ import annotations
 

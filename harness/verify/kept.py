@@ -1,4 +1,4 @@
-"""What a run knows of its deployment: the newest record of a verification, confirmed by a call."""
+"""The newest record of a verification that a run knows, confirmed by a call of the run."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def at_most(plan: Plan) -> tuple[int, float | None]:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a deployment; `record` is None where it was never verified."""
+    """The knowledge of a deployment; `record` is None where it was never verified."""
 
     record: Mapping[str, Any] | None
 

@@ -67,7 +67,7 @@ class Verification:
 
     @property
     def most(self) -> tuple[int, float | None]:
-        """How many calls it makes at most, and what they cost at most; None without a price."""
+        """The most calls that it makes, and their highest cost; None without a price."""
         groups = [one for row in self.judge.rows.values() for one in (row.calls, *row.again)]
         names = dict.fromkeys(name for one in groups for name in one)
         asks = [*map(self.probe.ask, names)]

@@ -17,7 +17,7 @@ SHARE = 0.2
 
 
 class Thought(NamedTuple):
-    """What a reply shows of thoughts. `tokens` are None where none are counted."""
+    """The thoughts that a reply shows. `tokens` are None where none are counted."""
 
     thoughts: str
     tokens: int | None

@@ -1,4 +1,4 @@
-"""What a verification prints: findings in 80 columns, worst first, and what to do next."""
+"""The printed lines of a verification: findings in 80 columns, worst first, and what to do next."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ _ALSO = {
     "gold": "yellow",
 }
 COLOR_WORDS = {**{name: name for name in (*_NAMED, "grey")}, **_ALSO}
-"""Names of colours in replies, with the name that stands for them here."""
+"""Names of colours in replies, with the name that is used for them here."""
 
 
 def quarters(text: str) -> list[tuple[str, str]]:

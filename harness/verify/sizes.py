@@ -1,4 +1,4 @@
-"""Which rule the tokens of pictures follow: the published one, another limit, another model.
+"""The rule that tokens of pictures follow: the published one, another limit, another model.
 
 Differences of counts cancel the template; a few marks around each picture are allowed for.
 """

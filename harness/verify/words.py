@@ -17,7 +17,7 @@ CANNOT_TELL: Verdict = "cannot tell"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the rule of a check says.
+    """The finding of a check's rule.
 
     detail: a text, or JSON with the numbers behind it.
     measured: what the record keeps of it.
@@ -39,7 +39,7 @@ ASIDE = frozenset({"usage", "refused sizes"})
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a check found. `rule` is the word of its rule, `verdict` the one that counts."""
+    """The finding of a check. `rule` is the word of its rule, `verdict` the one that counts."""
 
     name: str
     found: Found

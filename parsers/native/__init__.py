@@ -47,7 +47,7 @@ class ToolUse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ToolAct:
-    """What a call does, in a neutral word.
+    """The effect of a call, in a neutral word.
 
     press: `text` is left, right, middle, double, triple or back. hover: the pointer moves. down,
     up: the left button. long: a long press. drag: from `at` to `to`. scroll: `text` is where the

@@ -68,13 +68,13 @@ class PageElement(NamedTuple):
 
     @property
     def is_field(self) -> bool:
-        """Whether text is typed into it."""
+        """True if text is typed into it."""
         is_input = self.tag == "input" and self.kind.lower() not in _NO_FIELDS
         return is_input or self.tag == "textarea"
 
     @property
     def is_list(self) -> bool:
-        """Whether one of its options is chosen."""
+        """True if one of its options is chosen."""
         return self.tag == "select"
 
 

@@ -23,7 +23,7 @@ Rule = Literal["first", "turn", "next"]
 KEPT = 50
 """Acts that are kept next to the one that counts."""
 LONG_S = 1.0
-"""Seconds that a button is held down for a long press."""
+"""Seconds of a long press."""
 STILL_PX = 5.0
 """A pointer that moves no farther with the button down presses."""
 _SELECTING = frozenset(("ctrl+a", "cmd+a", "delete", "backspace"))
@@ -32,7 +32,7 @@ _PLACED = frozenset(("press", "long", "drag"))
 
 @dataclass(slots=True)
 class ReplyActs:
-    """What a reply does, its places in pixels of the original.
+    """The acts of a reply, its places in pixels of the original.
 
     acts: in the order of output; empty where the model only looks.
     pointer: where the pointer is after it; None if that is unknown.

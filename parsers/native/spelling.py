@@ -20,7 +20,7 @@ from parsers.native.vendors import COMPUTER, GEMINI
 from parsers.screen import Point, gesture, parts, text_of
 
 SWIPE, NOTCHES = 0.4, 5
-"""How far a scroll goes, as a share of the side, and where a tool counts notches."""
+"""The way that a scroll goes, as a share of the side, and where a tool counts notches."""
 Size = tuple[int, int]
 Numbers = Callable[[Point], Point]
 """Converts pixels of the original to the model's numbers, rounded as models write them."""
@@ -40,7 +40,7 @@ def spelled(
     is offered has words for one of them.
 
     write: writes calls of the tool. None: there is no tool.
-    offered: names of the functions of our own that stand beside it.
+    offered: names of the functions of our own that are offered with it.
     ref: the element that the action is done to, where the tool has references.
     """
     calls: list[ToolUse] = []
@@ -128,7 +128,7 @@ def _swipe(middle: Point, way: str, size: Size) -> tuple[Point, Point]:
 
 
 def _amounts(act: ToolAct, size: Size) -> tuple[int, int]:
-    """How many pixels the view goes to the right and down."""
+    """Pixels that the view goes to the right and down."""
     across, down = WAYS[act.text]
     return across * round(act.far or SWIPE * size[0]), down * round(act.far or SWIPE * size[1])
 
@@ -243,7 +243,7 @@ def computer_toolset(act: ToolAct, size: Size) -> list[ToolUse]:
 
 
 def browser_toolset(act: ToolAct, size: Size) -> list[ToolUse]:
-    """Write an act as a call of the browser toolset, which has references beside places."""
+    """Write an act as a call of the browser toolset, which has references and places."""
     target: Any = act.at and {"type": "coordinate", **_xy(act.at)}
     if act.ref:
         target = {"type": "ref", "ref": act.ref}

@@ -58,7 +58,7 @@ def acts_of(
 
 
 def qwen(call: ToolUse) -> Iterator[ToolAct]:
-    """Read a call of Qwen's `computer_use` or `mobile_use`, or of a function beside it."""
+    """Read a call of Qwen's `computer_use` or `mobile_use`, or of another function."""
     known = QWEN.get(call.name)
     if known is None:
         yield from functions(call)
@@ -220,7 +220,7 @@ QWEN: Mapping[str, Mapping[str, Reader]] = {
     },
 }
 ACTIONS: Mapping[str, tuple[str, ...]] = {name: tuple(known) for name, known in QWEN.items()}
-"""What each of Qwen's functions can do, by the name of the function."""
+"""The actions of each of Qwen's functions, by the name of the function."""
 OWN: Mapping[str, Reader] = {
     "click": Form("press", "left", "x,y"),
     "double_click": Form("press", "double", "x,y"),

@@ -29,7 +29,7 @@ LONGEST_REF = 40
 
 
 def toolset(call: ToolUse) -> Iterator[ToolAct]:
-    """Read a call of a member of a toolset, or of a function beside it."""
+    """Read a call of a member of a toolset, or of another function."""
     name, _, member = call.name.partition(".")
     if name not in TOOLSETS or not member:
         yield from functions(call)
@@ -112,7 +112,7 @@ def _notches(key: str) -> Reader:
 
 
 NOTCH_PX = 100
-"""How far the view goes by a notch."""
+"""Pixels that the view goes by a notch."""
 
 
 def _filled(fields: Fields) -> ToolAct:

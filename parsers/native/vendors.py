@@ -30,7 +30,7 @@ from parsers.native.toolsets import TOOLSETS, toolset
 
 
 def computer(call: ToolUse) -> Iterator[ToolAct]:
-    """Read a call of the tool `computer`, which does several things, or of a function beside it."""
+    """Read a call of the tool `computer`, which does several things, or of another function."""
     if call.name != "computer":
         yield from functions(call)
         return
@@ -53,7 +53,7 @@ def _computer_action(fields: Fields) -> Iterator[ToolAct]:
         keys = fields.get("keys")
         if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
             raise Unreadable("keys: expected a list of texts")
-        # A modifier is held while the others are pressed; others follow each other.
+        # A modifier stays down while the others are pressed; others follow each other.
         together = any(key.strip().lower() in MODIFIERS for key in keys)
         for pressed in [keys] if together else [[key] for key in keys]:
             yield ToolAct("keys", text=mended(chord(pressed)))
@@ -87,7 +87,7 @@ def _computer_action(fields: Fields) -> Iterator[ToolAct]:
 
 def gemini(call: ToolUse) -> Iterator[ToolAct]:
     """Read a call of Gemini's `computer_use`, under its new or old names and in both published
-    spellings of arguments, or of a function beside it."""
+    spellings of arguments, or of another function."""
     fields = call.arguments
     if call.name not in GEMINI:
         yield from functions(call)
@@ -106,7 +106,7 @@ def _far(fields: Fields) -> ToolAct:
 
 
 GEMINI_PX = 300
-"""How far the view goes where Gemini does not say it."""
+"""Pixels that the view goes where Gemini does not say it."""
 
 
 def any_tool(call: ToolUse) -> Iterator[ToolAct]:
