@@ -153,7 +153,3 @@ def _check(path: Path) -> None:
         raise DataError(f"{path} is not a parquet file")
     if end != _MAGIC:
         raise DataError(f"{path} is truncated (no parquet footer); copy or download it again")
-
-
-def _covers(columns: Collection[str], path: str) -> bool:
-    return any(path == name or path.startswith(name + ".") for name in columns)
