@@ -41,7 +41,7 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     later={
         "play": (
-            "harness.gym.command:play",
+            "harness.gym.recorded:play",
             "Play the environment of recorded tasks with a baseline.",
         ),
         "check": (

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import takewhile
+from math import fsum
 from typing import Any
 
+import click
 import gymnasium
 import numpy as np
 import numpy.typing as npt
@@ -22,17 +25,102 @@ from harness.benchmarks import StepBenchmark, StoredStep, recorded_steps, step_b
 from harness.benchmarks.opening import check_asks
 from harness.benchmarks.scoring import scored, scorer_of
 from harness.benchmarks.shows import Ready, Shows
+from harness.benchmarks.step.predictions import under
 from harness.benchmarks.step.scene import PageScene
+from harness.commands.options import SettingsCommand, given_settings, setting_options
 from harness.errors import UserError, suggestion
-from harness.gym.actions import Played, read_action
-from harness.gym.observing import OBSERVED, Anything, observe, screenshot_of
 from harness.page import Page
+from harness.pictures import PictureError, decode
 from harness.planning.data import open_data
-from harness.policies import Oracle
+from harness.policies import (
+    Policy,
+    answers,
+    chance_for,
+    is_policy,
+    policies_for,
+    policy_named,
+)
+from harness.printing import say, terminal
+from harness.protocols import Needs
+from harness.protocols.action_strings import ON_RECORDED_PAGES, ActionStrings
+from harness.records import Row
 from harness.runs import StepUnit
 from harness.settings import SETTINGS, Settings, allow_code, field_of, read_settings
 from harness.views import StepView
-from parsers.records import Prediction
+from parsers import browsergym
+from parsers.actions import ActionSpace
+from parsers.browsergym import HIGH_LEVEL, STOPS
+from parsers.records import Prediction, Status
+from parsers.settling import settled
+from parsers.token_scores import count_tokens
+
+OBSERVED = (
+    *("goal", "chat_messages", "screenshot", "candidates", "pruned_html", "cleaned_html"),
+    *("previous_actions", "step_index", "last_action", "last_action_error"),
+)
+"""The keys of an observation."""
+HTML_TOKENS = 400
+"""Longest HTML of a candidate, in tokens; a cut is marked."""
+
+
+class Anything(spaces.Space[Any]):
+    """Values of any size: gymnasium's own spaces want limits for texts and pictures."""
+
+    def contains(self, x: Any) -> bool:
+        return True
+
+    def sample(self, mask: None = None, probability: None = None) -> str:
+        """Return an action without effect."""
+        return "noop()"
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        return False
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Anything)
+
+    def __hash__(self) -> int:
+        return hash(Anything)
+
+
+class Played(ActionStrings):
+    """Action strings without a question, which is the caller's."""
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(pictures="none", picture_policy="none", point=True)
+
+
+def read_action(
+    text: str, row: Row, page: Page, space: ActionSpace | None
+) -> tuple[Prediction, str, bool]:
+    """Read an action on a step's page into the `space` of its benchmark. No text raises.
+
+    Returns the prediction, why it cannot be done ("" if it can), and whether it ends the episode.
+    """
+    parsed = browsergym.read(browsergym.answer_in(text), HIGH_LEVEL)
+    action, quoted = parsed.action, json.dumps(text[:60], ensure_ascii=False)
+    if action is not None and action.element is not None and action.element not in page:
+        left = replace(action, element=None)
+        parsed = replace(parsed, status=Status.OUT_OF_RANGE, action=left)
+    found = settled(parsed, space, HIGH_LEVEL, ON_RECORDED_PAGES)
+    if found.status is Status.ANSWERED and found.element is None and found.point is not None:
+        found = replace(found, under=under(row, page, found.point))
+    error = {
+        Status.OUT_OF_RANGE: "not on this page",
+        Status.AMBIGUOUS: "several different calls, and only one can be done",
+    }.get(parsed.status, "" if action else 'write one call, such as click("12")')
+    if action and not error and action.name not in {*ON_RECORDED_PAGES, "noop", *STOPS}:
+        error = "not an action on recorded pages"
+    elif action and not error:
+        takes = HIGH_LEVEL[action.name]
+        nowhere = takes.places and action.element is None and action.point is None
+        if nowhere or {"wrong_argument", "missing_argument"} & set(found.flags):
+            error = f"{action.name} takes ({', '.join(one.name for one in takes.arguments)})"
+    stops = action is not None and action.name in STOPS
+    return found, f"{error}: {quoted}" if error else "", stops
+
 
 _ELSEWHERE = {
     # The player decides on prompts, the number of calls and when to stop.
@@ -51,8 +139,6 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
     """Recorded tasks or conversations, one after the other; see docs/environment.md.
 
     Args:
-        reveal_gold: True to give the right answer in infos, as `oracle`.
-        render_mode: `rgb_array`, or None.
         settings: the settings of `vlm-eval run` in `TAKEN`, with the same names and defaults,
             but the option `point_rule`: a click counts for the smallest candidate under it. Steps
             without a right answer have no question; `invalid="fail"` counts them as failed.
@@ -70,18 +156,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
     once, or when an episode reaches it.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 1}  # noqa: RUF012
-
-    def __init__(
-        self,
-        *,
-        reveal_gold: bool = False,
-        render_mode: str | None = None,
-        **settings: object,
-    ) -> None:
-        modes = (None, *self.metadata["render_modes"])
-        if render_mode not in modes:
-            raise UserError(f"{render_mode=}: {suggestion(str(render_mode), map(str, modes))}")
+    def __init__(self, **settings: object) -> None:
         self.protocol = Played()
         self.settings, source = _completed(settings, self.protocol)
         model = AdapterInfo("environment", "environment", "environment", stand_in="policy")
@@ -97,11 +172,9 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         self.episodes = tuple(group[0].parents[level] for group in self._groups)
         self._listed = source.lister(selected.tasks, shows)
         self._success = self.declared.main_of_units.name
-        self._reveals = reveal_gold
-        self.render_mode = render_mode
         self.observation_space = spaces.Dict({name: Anything() for name in OBSERVED})
         self.action_space = Anything()
-        self._begun, self._over = False, True
+        self._over = True
         self.question: Ready[StepView] | None = None
 
     def reset(
@@ -120,7 +193,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         self._left = deque((one.parents[self._turn_level], rows[one.unit_id]) for one in group)
         self.records: list[StepUnit] = []
         self._instructions: dict[str, str] = {}
-        self._begun, self._over = True, False
+        self._over = False
         self._advance()
         return self._observation(), self._info()
 
@@ -156,10 +229,6 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         self._advance()
         self._over = self.question is None
         return record
-
-    def render(self) -> npt.NDArray[np.uint8] | None:
-        """Return the full screenshot of the shown step; None without a `render_mode`."""
-        return screenshot_of(self._row) if self.render_mode and self._begun else None
 
     def counts(self, record: StepUnit) -> bool:
         """Return True if a step counts, answered or not."""
@@ -197,15 +266,40 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
             raise UserError(f"reset takes task_id or index as options, not {', '.join(options)}")
         ((name, value),) = options.items()
         known = self.episodes if name == "task_id" else range(len(self.episodes))
-        if isinstance(value, bool) or value not in known:
-            listed = suggestion(str(value), map(str, known))
-            raise UserError(f"{name}={value!r}: {listed}")
+        if value not in known:
+            raise UserError(f"{name}={value!r}: {suggestion(str(value), map(str, known))}")
         return known.index(value)
 
     def _observation(self, action: str = "", error: str = "") -> dict[str, Any]:
-        said = tuple(self._instructions.values())
-        seen = observe(self._row, self._shown, self._page, said)
-        return {**seen, "last_action": action, "last_action_error": error}
+        """Describe the shown step, after an `action` with its `error`; nothing reveals the right
+        element.
+
+        Raises `DataError` if the screenshot does not decode.
+        """
+        row, page, choices = self._row, self._page, self._shown.view.choices
+        candidates = (
+            {
+                "bid": one.id,
+                "tag": one.tag,
+                "text": one.text,
+                "html": page.compact(one.id, max_tokens=HTML_TOKENS, count=count_tokens),
+                "bbox": one.box and [one.box.x, one.box.y, one.box.width, one.box.height],
+            }
+            for one in choices
+        )
+        said = self._instructions.values()
+        return {
+            "goal": row.goal,
+            "chat_messages": tuple({"role": "user", "message": text} for text in said),
+            "screenshot": _screenshot(row),
+            "candidates": tuple(candidates),
+            "pruned_html": page.refined({one.id: one.id for one in choices}, style="xml"),
+            "cleaned_html": row.detail.html,
+            "previous_actions": row.detail.history,
+            "step_index": row.position,
+            "last_action": action,
+            "last_action_error": error,
+        }
 
     def _info(self, record: StepUnit | None = None) -> dict[str, Any]:
         """Describe the shown step, with the scores of the `record` before it."""
@@ -219,8 +313,6 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
             "is_valid": self._shown.unit.invalid is None,
             "skipped_steps": sum(record.scores is None for record in self.records),
         }
-        if self._reveals and self.question is not None:
-            info["oracle"] = self._oracle(self.question)
         if record is not None and record.scores is not None:
             scores = record.scores
             info["last_action_uid"] = record.detail.action_uid
@@ -230,15 +322,6 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         if self._over and counted:
             info["task_success"] = not any(map(self.failed, counted))
         return info
-
-    def _oracle(self, question: Ready[StepView]) -> dict[str, Any]:
-        gold = question.secret.gold
-        said = Oracle().predict(question.view, None, question.secret)
-        call = {"TYPE": "fill", "SELECT": "select_option"}.get(gold.operation, "click")
-        given = [said.element, gold.value] if call != "click" else [said.element]
-        arguments = ", ".join(json.dumps(one, ensure_ascii=False) for one in given)
-        known = {"elements": list(gold.elements), "operation": gold.operation, "value": gold.value}
-        return {**known, "action": f"{call}({arguments})"}
 
 
 def _completed(chosen: Mapping[str, object], protocol: Played) -> tuple[Settings, StepBenchmark]:
@@ -265,6 +348,18 @@ def _completed(chosen: Mapping[str, object], protocol: Played) -> tuple[Settings
     return replace(read, benchmark_option=completed), source
 
 
+def _screenshot(row: Row) -> npt.NDArray[np.uint8] | None:
+    """Return the recorded picture of the page, height x width x 3. Raises `DataError`."""
+    if row.detail.screenshot is None:
+        return None
+    try:
+        picture = decode(row.detail.screenshot)
+    except PictureError as error:
+        raise PictureError(f"{row.source or row.unit_id}: {error}") from error
+    pixels = np.frombuffer(picture.data, np.uint8)
+    return pixels.reshape(picture.height, picture.width, 3).copy()
+
+
 def _stored(entry: StoredStep) -> tuple[str, int, int]:
     at = entry.detail
     return str(at.file), at.row_group, at.offset
@@ -283,3 +378,61 @@ def _grouped(entries: Iterable[StoredStep], level: str, turn: str) -> list[list[
     for group in groups.values():
         group.sort(key=lambda entry: (turns[entry.split, entry.parents[turn]], entry.place))
     return list(groups.values())
+
+
+@click.command(cls=SettingsCommand)
+@setting_options(["model"], model={"required": True, "help": "Baseline that plays."})
+@setting_options(TAKEN)
+def play(**_: Any) -> int:
+    """Play the environment of recorded tasks with a baseline.
+
+    \b
+    vlm-eval environments play --model lexical --benchmark sample --split dev
+
+    The scores equal those of `vlm-eval run --protocol action-strings` with the same settings; a
+    point counts for the smallest candidate under it (--benchmark-option point_rule=smallest). Your
+    own agent plays in Python: docs/environment.md. Needs the extra gym.
+    """
+    from harness.session.brief import print_result
+    from harness.session.report import result_grid
+    from harness.session.summary import results_of
+
+    settings = given_settings()
+    name = settings.pop("model")
+    policy = policy_named(name, StepView) if is_policy(name) else None
+    if policy is None or not answers(policy, StepView):
+        known = policies_for(StepView)
+        raise UserError(
+            f"'{name}' is not a baseline for recorded steps ({', '.join(known)}); evaluate a model "
+            "with vlm-eval run, or let it play in Python: docs/environment.md"
+        )
+    env = RecordedEnv(**settings)
+    episodes = list(episodes_of(env, policy))
+    records = [record for episode in episodes for record in episode]
+    rest = (records, env.settings, env.source)
+    found = results_of(*rest, env.task_rows)
+    print_result(terminal(), result_grid(*rest, found, env.task_rows))
+    won = [[not env.failed(one) for one in episode if env.counts(one)] for episode in episodes]
+    counted = [one for one in won if one]
+    before = [sum(takewhile(bool, one)) for one in counted]
+    mean = fsum(before) / (len(counted) or 1)
+    say(
+        f"{sum(map(all, counted))} of {len(counted)} episodes successful; "
+        f"mean number of steps before the first failure: {mean:.2f}"
+    )
+    return 0
+
+
+def episodes_of(env: RecordedEnv, policy: Policy) -> Iterator[list[StepUnit]]:
+    """Play every episode, in the order of the data, and yield its steps in the form of a run's.
+
+    A policy gets the same input as in a run with the same settings, and draws the same choices.
+    """
+    for index in range(len(env.episodes)):
+        env.reset(options={"index": index})
+        while (question := env.question) is not None:
+            secret = question.secret if policy.needs_gold else None
+            chance = chance_for(env.settings.seed, 0, question.unit_id, "policy")
+            view = question.view.latest(env.protocol.history_shown.actions)
+            env.answer(policy.predict(view, chance, secret))
+        yield env.records
