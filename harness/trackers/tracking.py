@@ -20,7 +20,7 @@ from harness.session.reply_limit import UNUSABLE, reply_kinds
 from harness.session.summary import GROWTH, RunningScores, tokens_and_cost
 from harness.settings import Settings
 from harness.tables.results import POOLED
-from harness.trackers.contract import Ending, Tracker, TrackerThread, Values
+from harness.trackers import Ending, Tracker, TrackerThread, Values
 from parsers import Results
 from parsers.declaration import SPLIT
 

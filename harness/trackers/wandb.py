@@ -18,7 +18,7 @@ from typing import Any
 from adapters.registry import install
 from harness.errors import UserError
 from harness.runs.places import HIDDEN
-from harness.trackers.contract import PROJECT, Ending
+from harness.trackers import PROJECT, Ending
 
 SETTINGS = {
     "console": "off",

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harness.trackers.contract import Ending
+from harness.trackers import Ending
 
 PATIENCE_S = 60
 

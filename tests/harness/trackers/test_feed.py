@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from harness import is_held
-from harness.trackers.contract import MOST_POINTS, Ending, TrackerThread, Values
+from harness.trackers import MOST_POINTS, Ending, TrackerThread, Values
 from tests.harness.trackers.notes import PATIENCE_S, Hangs, Notes, Raises
 
 RUN: tuple[str, dict[str, int]] = ("a-run", {"seed": 42})
@@ -115,7 +115,7 @@ def test_a_slow_tracker_gets_the_result_once_half_of_its_time_is_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("harness.trackers.contract.time.monotonic", lambda: now)
+    monkeypatch.setattr("harness.trackers.time.monotonic", lambda: now)
 
     class Slow(Notes):
         def log(self, settled: int, values: object) -> None:
