@@ -2,17 +2,52 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 
+from harness import __version__
+from harness.benchmarks import StepDataset, recorded_steps
+from harness.candidates import page_of
 from harness.commands.listing import print_names
+from harness.commands.options import DATA, read_options, setting_options
+from harness.errors import UserError
+from harness.parquet_writing import check_new
+from harness.planning.data import open_data
 from harness.printing import say
 from harness.ranker_models.pickles import convert as convert_pickle
-from harness.ranker_models.rank import rank
-from harness.ranker_models.recall import recall
 from harness.ranker_models.train import train
-from harness.rankers import RANKERS
+from harness.rankers import RANKERS, ByScore, RankedStep, check_covered, open_ranks, write_ranks
+from harness.runs.files import append_lines, cut_torn, read_lines
+from harness.settings import allow_code
+from harness.tables import (
+    FORMATS,
+    Cell,
+    Data,
+    Grid,
+    Heading,
+    Row,
+    Section,
+    counted,
+    few_notes,
+    interval_record,
+    percent,
+    render,
+    terminal_width,
+)
+from harness.tables.grid import bounds
+from parsers import mean_interval
+
+STEPS_AT_A_TIME = 32
+DEPTHS = (1, 5, 10, 20, 50)
+PAPER = {"test_task": 0.889, "test_website": 0.853, "test_domain": 0.857}
+"""Published Recall@50 by split, on 252, 177 and 912 tasks (also in `reports/published`)."""
 
 
 @click.group(invoke_without_command=True)
@@ -24,6 +59,9 @@ def rankers(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         print_names(RANKERS.names().items())
+
+
+rankers.add_command(train)
 
 
 @rankers.command(short_help="Convert Mind2Web's published scores from their pickle.")
@@ -43,5 +81,224 @@ def convert(source: Path, out: Path, name: str, overwrite: bool) -> int:
     return 0
 
 
-for _command in (rank, recall, train):
-    rankers.add_command(_command)
+def _selected() -> StepDataset:
+    """Open the data that the options of the command select, and print its notices."""
+    dataset = recorded_steps(open_data(read_options()).part)
+    for notice in dataset.notices:
+        say(notice, err=True)
+    return dataset
+
+
+@rankers.command(short_help="Rank the candidates of a benchmark, and store the ranks.")
+@click.option("--ranker", default="lexical", show_default=True, help="One of the rankers above.")
+@click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Parquet file.")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+@setting_options(DATA)
+def rank(ranker: str, out: Path, overwrite: bool, **_: Any) -> int:
+    """Rank the candidates of every step, best first, and store the ranks in a file.
+
+    \b
+    Rankers: lexical            words of the task, no model
+             cross-encoder:PATH a checkpoint in a folder or on the hub (needs the extra rank)
+             FILE               scores or ranks, JSON or parquet
+
+    Settings of a cross-encoder follow its path: cross-encoder:PATH,device=cuda,dtype=bfloat16
+    (also batch-size= and revision=). If the command is interrupted or killed, run it again to
+    continue. Use the file in a run with --benchmark-option candidates=ranker --ranker FILE, and
+    measure it with vlm-eval rankers recall.
+    """
+    dataset = _selected()
+    allow_code({"ranker": ranker})
+    known = rank_benchmark(dataset, ranker, out, overwrite=overwrite)
+    resumed = f" ({known} of them by an earlier call)" if known else ""
+    say(f"{out}: ranks of {counted(len(dataset), 'step')}{resumed} by {ranker}")
+    return 0
+
+
+def rank_benchmark(dataset: StepDataset, ranker: str, out: Path, *, overwrite: bool = False) -> int:
+    """Rank the candidates of every selected step and write the ranks to `out`, a parquet file.
+
+    Finished steps are appended to `OUT.partial` in the order of the data, a line of JSON each,
+    below a line that says what is ranked: a killed ranking can be continued. Returns the number of
+    steps that an earlier call had ranked. Raises `UserError`, also if `OUT.partial` holds other
+    ranks.
+    """
+    check_new(out, overwrite=overwrite)
+    ranks, ids = open_ranks(ranker), [entry.unit_id for entry in dataset.entries]
+    settings = {
+        "ranker": ranks.name,
+        "digest": ranks.digest,
+        "version": __version__,
+        "benchmark": dataset.fingerprint,
+    }
+    selected = hashlib.sha256("\n".join(ids).encode()).hexdigest()
+    head = _line({**settings, "steps": selected})
+    partial = out.with_name(f"{out.name}.partial")
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    cut_torn(partial)
+    finished = read_lines(partial)
+    first = next(finished, None)
+    if first is not None and first.data != head:
+        raise UserError(
+            f"{partial} holds steps of another ranking (other data, ranker or version); remove it "
+            "or name another output file"
+        )
+    known = sum(1 for _ in finished)
+    with click.progressbar(
+        length=len(ids), label="ranking", file=sys.stderr, hidden=not sys.stderr.isatty()
+    ) as bar:
+        bar.update(known)
+        for start in range(known, len(ids), STEPS_AT_A_TIME):
+            some = dataset.entries[start : start + STEPS_AT_A_TIME]
+            ranked: dict[str, bytes] = {}
+            for row in replace(dataset, entries=some).rows():
+                page = page_of(row)
+                scored = ranks.scored(row, page) if isinstance(ranks, ByScore) else None
+                order = list(ranks.of(row, page) if scored is None else scored)
+                scores = None if scored is None else list(scored.values())
+                ranked[row.unit_id] = _line([row.unit_id, order, scores])
+            begins = [head] if first is None and start == 0 else []
+            append_lines(partial, [*begins, *(ranked[entry.unit_id] for entry in some)])
+            bar.update(len(some))
+    stored = (json.loads(line.data) for line in read_lines(partial) if line.number > 1)
+    steps = (RankedStep(step_id, order, range(len(order)), s) for step_id, order, s in stored)
+    write_ranks(out, settings, steps, overwrite=overwrite)
+    partial.unlink(missing_ok=True)
+    return known
+
+
+def _line(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True).encode() + b"\n"
+
+
+class Ranked(NamedTuple):
+    """A step, and the best rank of an acceptable element, from 0; None if none was ranked."""
+
+    split: str
+    task_id: str
+    rank: int | None
+    has_acceptable: bool
+    candidates: int
+
+
+def recall_by_split(
+    steps: Iterable[Ranked], *, without_fails: bool = False
+) -> list[dict[str, Any]]:
+    """Compute recall by split, in order of appearance.
+
+    `without_fails` counts steps without an acceptable element as misses instead of leaving them
+    out. Returns for each split the numbers of steps that count, of their tasks, of steps without an
+    acceptable element and of candidates per step; for each k of `DEPTHS` the share of steps with an
+    acceptable element among the first k, 0 to 1 (None without steps), and its 95 % interval with
+    tasks as clusters.
+    """
+    splits: dict[str, list[Ranked]] = {}
+    for step in steps:
+        splits.setdefault(step.split, []).append(step)
+    records = []
+    for split, members in splits.items():
+        kept = [step for step in members if without_fails or step.has_acceptable]
+        tasks = [step.task_id for step in kept]
+        record: dict[str, Any] = {
+            "split": split,
+            "steps": len(kept),
+            "tasks": len(set(tasks)),
+            "without_positive": sum(not step.has_acceptable for step in members),
+            "candidates": round(sum(step.candidates for step in kept) / max(1, len(kept)), 1),
+        }
+        for k in DEPTHS:
+            hits = [float(step.rank is not None and step.rank < k) for step in kept]
+            record[f"recall_{k}"] = sum(hits) / len(hits) if hits else None
+            record |= interval_record(f"recall_{k}", mean_interval(hits, tasks, "micro"))
+        records.append(record)
+    return records
+
+
+@rankers.command(short_help="Measure how often a ranker has the right element among its first k.")
+@click.argument("files", nargs=-1)
+@click.option("--ranker", "named", multiple=True, help="Ranker to run now; may be repeated.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="Output format.")
+@click.option(
+    "--no-positive",
+    type=click.Choice(["exclude", "fail"]),
+    default="exclude",
+    show_default=True,
+    help="Steps without an acceptable element: leave them out, or count them as missed.",
+)
+@setting_options(DATA)
+def recall(
+    files: tuple[str, ...], named: tuple[str, ...], form: str, no_positive: str, **_: Any
+) -> int:
+    """Print Recall@1, 5, 10, 20 and 50 of ranks in FILES, or of --ranker, by split.
+
+    A step counts as a hit at k if any acceptable element is among the first k candidates. The 95 %
+    intervals have tasks as clusters. For splits of Mind2Web the paper's figure is shown as well; it
+    was measured on other steps than those of Multimodal-Mind2Web.
+    """
+    if not files + named:
+        raise UserError("name files of ranks, or a ranker with --ranker (lexical, say)")
+    dataset = _selected()
+    allow_code({"ranker": named})
+    opened = [(open_ranks(name), list[Ranked]()) for name in files + named]
+    for ranks, _found in opened:
+        check_covered(ranks, [entry.unit_id for entry in dataset.entries])
+    for row in dataset.rows():
+        page = page_of(row)  # parsed once for all rankers
+        right = [candidate.id for candidate in row.detail.positives]
+        for ranks, found in opened:
+            order = ranks.of(row, page)
+            rank = next((rank for rank, node_id in enumerate(order) if node_id in right), None)
+            found.append(Ranked(row.split, row.parents["task"], rank, bool(right), len(order)))
+    records = [
+        {"ranker": ranks.name, **record, "paper_recall_50": PAPER.get(record["split"])}
+        for ranks, found in opened
+        for record in recall_by_split(found, without_fails=no_positive == "fail")
+    ]
+    grid = _grid(records, {"benchmark": read_options().benchmark, "no_positive": no_positive})
+    say(render(grid, form, width=terminal_width(), note=""), nl=False)
+    return 0
+
+
+def _grid(records: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> Grid:
+    """Return the table: a row per ranker and split; shares in its data."""
+    rankers: dict[str, list[Row]] = {}
+    for one in records:
+        rates = []
+        for rate in (f"recall_{k}" for k in DEPTHS):
+            interval = bounds(one[f"{rate}_low"], one[f"{rate}_high"], few=one[f"{rate}_few"])
+            rates.append(Cell(_share(one[rate]), interval))
+        counts = (f"{one['steps']:,}", f"{one['tasks']:,}")
+        cells = (one["split"], *counts, *rates, _share(one["paper_recall_50"]))
+        rankers.setdefault(one["ranker"], []).append(Row(cells))
+    outcome = "are left out" if facts["no_positive"] == "exclude" else "count as missed"
+    notes = [
+        f"{split}: {without} steps have no acceptable element and {outcome}."
+        for split, without in {one["split"]: one["without_positive"] for one in records}.items()
+        if without
+    ]
+    notes += few_notes(rates=any(one[f"recall_{k}_few"] for one in records for k in DEPTHS))
+    if any(one["split"] in PAPER for one in records):
+        notes.append(
+            "Paper: Mind2Web (Deng et al. 2023), DeBERTa-v3-base, on Mind2Web's own 252, 177 and "
+            "912 test tasks; do not rank other populations against it."
+        )
+    heads = ("steps", "tasks", *(f"R@{k}" for k in DEPTHS), "paper R@50")
+    return Grid(
+        title="",
+        columns=(Heading("split", "left"), *map(Heading, heads)),
+        sections=tuple(Section(tuple(rows), name) for name, rows in rankers.items()),
+        footnotes=tuple(notes),
+        section_head="ranker",
+        data=Data(
+            names=tuple(records[0]),
+            rows=tuple(
+                tuple(round(v, 6) if isinstance(v, float) else v for v in one.values())
+                for one in records
+            ),
+            facts={**facts, "notes": notes},
+        ),
+    )
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else percent(value)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harness.rankers.files import RankTable
+from harness.rankers import RankTable
 from tests.harness.commands.tool import call, isolate
 
 DEV = ("-b", "sample", "--split", "dev", "--limit", "3")

@@ -21,11 +21,10 @@ from benchmarks.tiny_encoder import build, texts
 from harness.benchmarks import Filters, open_steps
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
+from harness.ranker_models.commands import rank_benchmark
 from harness.ranker_models.cross_encoder import document, query
-from harness.ranker_models.rank import rank_benchmark
 from harness.ranker_models.train import draw
-from harness.rankers import ByScore, open_ranks
-from harness.rankers.files import RankTable
+from harness.rankers import ByScore, RankTable, open_ranks
 from harness.records import Row
 from tests.harness.benchmarks._files import task, write
 from tests.harness.commands.tool import Called, call

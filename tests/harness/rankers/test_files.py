@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from harness.candidates import page_of
 from harness.errors import DataError
-from harness.rankers import check_covered, open_ranks
-from harness.rankers.files import RankedStep, RankTable, write_ranks
+from harness.rankers import RankedStep, RankTable, check_covered, open_ranks, write_ranks
 from tests.harness.rankers.steps import step
 
 IDS = ["b0", "b1", "b2", "b3"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from harness.benchmarks import open_steps
 from harness.candidates import page_of
 from harness.page import Page
-from harness.ranker_models.recall import DEPTHS, Ranked, recall_by_split
+from harness.ranker_models.commands import DEPTHS, Ranked, recall_by_split
 from harness.rankers import ByScore, candidates, open_ranks
 from tests.harness.benchmarks._files import shared_data
 from tests.harness.rankers.steps import step

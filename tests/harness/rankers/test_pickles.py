@@ -14,7 +14,7 @@ import pytest
 
 from harness.errors import DataError
 from harness.ranker_models.pickles import UnsafePickle, convert
-from harness.rankers.files import RankTable
+from harness.rankers import RankTable
 
 SCORES = {"t_u": {"1": 0.5, "2": -3.0, "3": 9.0}, "t_v": {"7": 1.0}}
 RANKS = {"t_u": {"1": 1, "2": 2, "3": 0}, "t_v": {"7": 0}}

@@ -13,10 +13,9 @@ import pytest
 from harness.benchmarks import Filters, StepDataset, open_steps
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
-from harness.ranker_models import rank
-from harness.ranker_models.rank import rank_benchmark
-from harness.rankers import open_ranks
-from harness.rankers.files import RankTable
+from harness.ranker_models import commands
+from harness.ranker_models.commands import rank_benchmark
+from harness.rankers import RankTable, open_ranks
 from harness.runs.files import append_lines
 from tests.programs import Program, completed
 
@@ -40,8 +39,8 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, batches: int, size: int = 5) -> 
         left[0] -= 1
         append_lines(path, lines)
 
-    monkeypatch.setattr(rank, "STEPS_AT_A_TIME", size)
-    monkeypatch.setattr(rank, "append_lines", append)
+    monkeypatch.setattr(commands, "STEPS_AT_A_TIME", size)
+    monkeypatch.setattr(commands, "append_lines", append)
 
 
 def test_stored_ranks_are_those_of_the_ranker(tmp_path: Path) -> None:
@@ -129,7 +128,7 @@ def test_a_step_that_cannot_be_ranked_is_named_and_the_rest_is_kept(tmp_path: Pa
     with pytest.raises(DataError, match="row 36"):
         rank_benchmark(dataset, "lexical", tmp_path / "r.parquet")
     kept = (tmp_path / "r.parquet.partial").read_bytes().splitlines()
-    assert len(kept) == 1 + rank.STEPS_AT_A_TIME
+    assert len(kept) == 1 + commands.STEPS_AT_A_TIME
 
 
 def test_a_file_of_ranks_may_be_written_anew(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.ranker_models.recall import DEPTHS, PAPER, Ranked, recall_by_split
+from harness.ranker_models.commands import DEPTHS, PAPER, Ranked, recall_by_split
 from reports.published.source import published_rows
 
 
