@@ -16,7 +16,7 @@ from statistics import median
 
 from lxml import html
 
-from harness.live.nodes import Node, TextNode, find
+from harness.live.clean import Node, TextNode, find
 from harness.live.snapshot import is_candidate
 from harness.recording.columns import ActedElement, StepRow, description, labels_of
 from parsers.records import Box

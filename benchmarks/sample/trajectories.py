@@ -23,7 +23,7 @@ from PIL import Image
 from benchmarks.sample.serving import answer
 from harness.live.chromium import found as chromium
 from harness.live.chromium import running
-from harness.live.nodes import Node, find, tree_of
+from harness.live.clean import Node, find, tree_of
 from harness.recording import columns
 from harness.recording.columns import (
     ActedElement,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.group(
     cls=LazyGroup,
     later={
-        "record": ("harness.recording.command:record", "Record a task on your own site."),
+        "record": ("harness.recording.session:record", "Record a task on your own site."),
     },
 )
 def data() -> None:

@@ -45,7 +45,7 @@ class LazyGroup(click.Group):
             "Play the environment of recorded tasks with a baseline.",
         ),
         "check": (
-            "harness.benchmarks.episode.browsergym.command:check",
+            "harness.benchmarks.episode.browsergym.benchmark:check",
             "Say what an environment of BrowserGym needs and lacks.",
         ),
     },

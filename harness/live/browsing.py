@@ -34,11 +34,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from harness.dialogue import Observation
-from harness.live.acting import Hands, NotDone
+from harness.live.acting import Hands, LiveTab, NotDone, is_gone
 from harness.live.chromium import found, running
 from harness.live.clean import USUAL, KeptParts
 from harness.live.contract import Seen, World
-from harness.live.tab import LiveTab, is_gone
 from parsers.actions import Action
 
 if TYPE_CHECKING:

@@ -8,9 +8,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.live.clean import USUAL, KeptParts, attribute_name, clean, is_kept, tag_of
+from harness.live.clean import (
+    USUAL,
+    KeptParts,
+    Node,
+    attribute_name,
+    clean,
+    is_kept,
+    tag_of,
+    tree_of,
+)
 from harness.live.contract import LivePage
-from harness.live.nodes import Node, tree_of
 from harness.page import Box, Candidate
 
 _ATTRIBUTES = frozenset(

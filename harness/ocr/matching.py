@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from harness.ocr.eyes import TextLine
-from harness.policies.words import contains, phrases, words
+from harness.policies.lexical import contains, phrases, words
 
 LENGTH_POWER = 0.5
 QUOTED = 4.0

@@ -12,8 +12,7 @@ from adapters.conversation import Picture
 from harness.ocr.eyes import Eyes, TextLine
 from harness.ocr.matching import best, words_read
 from harness.policies import Secret
-from harness.policies.lexical import Lexical
-from harness.policies.words import plain, read_line, words
+from harness.policies.lexical import Lexical, plain, read_line, words
 from harness.protocols.coordinates import smallest_under
 from harness.views import PlaceView, StepView
 from parsers.actions import Action

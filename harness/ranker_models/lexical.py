@@ -20,7 +20,7 @@ from functools import lru_cache
 from itertools import accumulate, islice
 
 from harness.page import Page, PageNode
-from harness.policies.words import KIN, STOP, WORD, names, read_line, stem
+from harness.policies.lexical import KIN, STOP, WORD, names, read_line, stem
 from harness.rankers import ByScore
 from harness.records import Row
 

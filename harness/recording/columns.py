@@ -23,8 +23,7 @@ from typing import Literal, TypedDict
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.live.clean import clean
-from harness.live.nodes import Node
+from harness.live.clean import Node, clean
 from harness.live.snapshot import attributes_json, is_candidate
 from parsers.records import Box
 

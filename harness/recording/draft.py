@@ -13,7 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from harness.errors import UserError
-from harness.live.nodes import Node, find, tree_of
+from harness.live.clean import Node, find, tree_of
 from harness.recording import columns
 from harness.recording.columns import (
     ActedElement,

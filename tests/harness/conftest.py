@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from harness.live.nodes import Node, tree_of
+from harness.live.clean import Node, tree_of
 
 Dom = Callable[[str], Node]
 

@@ -21,7 +21,7 @@ from adapters.conversation import Conversation, Reply, user
 from harness.benchmarks.contract import Benchmark
 from harness.dialogue import Ask, Dialogue
 from harness.policies import ItemPolicy, Secret
-from harness.policies.words import STOP
+from harness.policies.lexical import STOP
 from harness.protocols.contract import AskingProtocol, Needs
 from harness.runs.records import Unit
 from harness.views import PromptView

@@ -16,7 +16,6 @@ from harness.benchmarks.index import StoredStep
 from harness.benchmarks.options import refuse_given
 from harness.benchmarks.recorded import StepDataset, recorded_steps
 from harness.benchmarks.shows import Ready, Shows
-from harness.benchmarks.step import results
 from harness.benchmarks.step.listing import list_step, list_steps, offered, recalled
 from harness.benchmarks.step.options import StepOptions
 from harness.candidates import check_distractors
@@ -28,13 +27,16 @@ from harness.records import UNREADABLE, Row
 from harness.runs import StepUnit
 from harness.runs.steps import StepDetail
 from harness.views import StepView
-from parsers import MIND2WEB, Counts, Declaration, Prediction, ScoringRules, score
-from parsers.records import F1Variant, Scores
+from parsers import MIND2WEB, Counts, Declaration, ScoringRules, score
+from parsers.actions import Action
+from parsers.estimates import unanswered
+from parsers.records import F1Variant, Prediction, Scores, Status
 
 if TYPE_CHECKING:
     from harness.benchmarks.step.history import EarlierSteps, FinishedTurns
     from harness.benchmarks.step.predictions import StepPredictions
     from harness.settings import Settings
+
 
 LONGEST = 60
 """Characters of a recorded value that a list shows."""
@@ -239,14 +241,57 @@ class StepBenchmark(Benchmark):
 
     # Results, beside the scores.
 
-    def chance(self, units: Sequence[StepUnit]) -> Iterable[Scores]:
-        return results.chance(units, self.rules)
+    def chance(self, units: Sequence[StepUnit]) -> Iterator[Scores]:
+        """The expected scores of `always-click`, CLICK on a choice drawn at random, computed and
+        not drawn.
+
+        Without lists of choices it has an operation only, and none where that counts with the right
+        element only.
+        """
+        known: tuple[str, ...] = ("element", "operation_f1", "success")
+        rules = self.rules
+        if not any(record.detail.choices for record in units):
+            known = () if rules.wrong_element_zeroes_operation else known[1:2]
+        for record in units:
+            found = _chance(record, known, rules)
+            yield {name: found[name] for name in known}
 
     def counts(self, units: Sequence[StepUnit]) -> dict[str, int]:
-        return results.counts(units)
+        return {
+            "not_offered": sum(map(not_offered, units)),
+            "short": sum(record.detail.short for record in units),
+            "same_text": sum(record.detail.same_text > 0 for record in units),
+            "related": sum(record.detail.related > 0 for record in units),
+        }
 
     def notes(self, units: Sequence[StepUnit], counts: Counts) -> Iterator[str]:
-        return results.notes(units, counts, self.options.top_k)
+        if (top_k := self.options.top_k) is not None:
+            valid = [record for record in units if record.invalid is None]
+            share = f"{sum(map(not_offered, valid))} of {len(valid)} steps"
+            yield f"positive not among the top {top_k}: {share}"
+        yield f"replies without an element: {unanswered(counts)}"
+        if declined := counts.statuses.get(Status.NONE, 0):
+            share = f"{100 * declined / counts.n_settled:.1f} %"
+            yield f"answered 'none of these': {declined} of {counts.n_settled} ({share})"
+        if in_text := counts.flags.get("in_text", 0):
+            yield f"letters read from running text: {in_text} of {counts.n_settled}"
+        scores = [r.scores for r in units if r.scores and r.scores["element_in_box"] is not None]
+        boxed, under = (
+            sum(bool(one[name]) for one in scores) for name in ("element_in_box", "element_under")
+        )
+        if scores:
+            yield (
+                f"points: {len(scores)}, of which {boxed} in the box of an acceptable element, "
+                f"and {under} with one as the smallest candidate under them"
+            )
+        asked = [record for record in units if record.asked]
+        for name, what in (
+            ("short", "show fewer negatives than asked for"),
+            ("same_text", "have a negative that reads like the positive"),
+            ("related", "have a negative around or inside the positive"),
+        ):
+            if count := sum(getattr(record.detail, name) > 0 for record in asked):
+                yield f"choices: {count} of {len(asked)} steps {what}"
 
     def footnotes(self, *, known: bool) -> Iterator[str]:
         exact = "exactly the recorded operation and value"
@@ -297,3 +342,33 @@ def _check_ranked(shows: Shows, entries: Iterable[StoredStep], which: str = "sel
         from harness.rankers import check_covered
 
         check_covered(shows.ranks, [entry.unit_id for entry in entries], which)
+
+
+def not_offered(record: StepUnit) -> bool:
+    """Return whether the ranker offers no acceptable element of a valid step."""
+    if record.invalid is not None:
+        return False
+    prediction, detail = record.prediction, record.detail
+    if prediction is not None and prediction.status is Status.NOT_OFFERED:
+        return True
+    return bool(detail.choices) and detail.gold.shown is None
+
+
+def _chance(record: StepUnit, names: Sequence[str], rules: ScoringRules) -> Scores:
+    prediction = record.prediction
+    missed = prediction is not None and prediction.status is Status.NOT_OFFERED
+    if record.invalid is not None or missed:
+        return dict.fromkeys(names, 0.0)
+    right = next(iter(record.detail.gold.elements), None)
+    share = 0.0
+    if record.detail.choices:
+        share = len(record.detail.right) / len(record.detail.choices)
+    hit, miss = (
+        score(
+            Prediction(Status.ANSWERED, Action("CLICK", element, arguments={"value": ""})),
+            record.detail.gold,
+            rules,
+        )
+        for element in (right, "")
+    )
+    return {name: share * (hit[name] or 0) + (1 - share) * (miss[name] or 0) for name in names}

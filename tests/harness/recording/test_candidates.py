@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from harness.live.nodes import find
+from harness.live.clean import find
 from harness.live.snapshot import attributes_json, is_candidate
 from harness.recording.columns import (
     candidate_json,

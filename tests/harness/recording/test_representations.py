@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.sample.counts import decoys
-from harness.live.nodes import Node
+from harness.live.clean import Node
 from harness.recording.columns import representation, target_of
 from tests.harness.conftest import Dom
 

@@ -12,12 +12,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
+import click
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.episode.benchmark import EpisodeBenchmark
-from harness.benchmarks.episode.browsergym import answers
-from harness.benchmarks.episode.browsergym.program import Gym, ask, options_of, python_at
+from harness.benchmarks.episode.browsergym.program import (
+    CORE,
+    Gym,
+    ask,
+    listed,
+    options_of,
+    python_at,
+)
 from harness.benchmarks.episode.browsergym.suites import SUITES, Suite
 from harness.benchmarks.episode.miniwob.benchmark import episode_of
 from harness.benchmarks.episode.options import ForeignOptions
@@ -28,6 +35,7 @@ from harness.data_files import check_splits
 from harness.errors import DataError, UserError, suggestion
 from harness.live.pool import TimeLimits
 from harness.page import Attributes
+from harness.printing import say
 from harness.runs.records import Unit
 from parsers.records import Prediction, Scores
 
@@ -169,6 +177,48 @@ def installed(python: str, suite: str) -> tuple[tuple[str, ...], Mapping[str, st
     """The tasks of a suite in an environment, and versions of packages. Raises `UserError`."""
     told = ask(python, SUITES[suite], "tasks")
     try:
-        return answers.listed(told)
+        return listed(told)
     except ValueError as error:
         raise UserError(f"env_python={python}: what it answers is {error}") from None
+
+
+NEWEST = "3.12"
+"""The newest Python that BrowserGym's Playwright 1.44 can be installed under."""
+
+
+@click.command()
+@click.argument("suite", metavar="browsergym|SUITE")
+def check(suite: str) -> int:
+    """Print the commands that make an environment for a suite of BrowserGym.
+
+    \b
+    vlm-eval environments check webarena
+
+    `browsergym` represents its MiniWoB++, which needs nothing else. Nothing is installed. What an
+    environment lacks is named by the first run in it.
+    """
+    known = {"browsergym": SUITES["miniwob"], **SUITES}
+    if suite not in known:
+        raise UserError(f"'{suite}' is no suite of BrowserGym; {suggestion(suite, known)}")
+    for line in _installing(known[suite]):
+        say(line)
+    return 0
+
+
+def _installing(suite: Suite) -> Iterator[str]:
+    """Write the commands that make an environment."""
+    place, versions = "~/browsergym", dict.fromkeys((suite.python, NEWEST))
+    yield f"# {suite.title}; Python {' to '.join(versions)}"
+    yield f"python{NEWEST} -m venv {place}"
+    packages = " ".join(one for one in suite.packages or CORE[:1] if not one.startswith("lib"))
+    yield f"{place}/bin/pip install {packages} playwright==1.44.0"
+    for name in suite.data:
+        yield f"{place}/bin/python -m nltk.downloader {name}"
+    yield "apt install chromium"
+    if suite.sites:
+        yield f"export {' '.join(f'{name}=http://...' for name in suite.sites)}"
+    for name, why in (suite.variables or {}).items():
+        yield f"export {name}=...    # {why}"
+    own = f"browsergym:{suite.name} --data tasks.jsonl"
+    tasks = own if suite.own_tasks else f"'browsergym:{suite.name}.*'"
+    yield f"vlm-eval run -b {tasks} --benchmark-option env_python={place} -m gpt-5.4"

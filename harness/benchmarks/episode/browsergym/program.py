@@ -1,30 +1,154 @@
 """The other side, `gym_worker`, under the Python that BrowserGym is installed in.
 
-Actions of a live page in the words of BrowserGym: calls of its functions, with literals only.
-
-No text of a model is passed on. Calls are composed from actions that were read,
-and BrowserGym's own parser reads them again.
+Actions go there as calls of BrowserGym's functions, with literals only. No text of a model is
+passed on: calls are composed from actions that were read, and BrowserGym's own parser reads them
+again. The form of answers is checked before they are used: a page decides about most of what they
+say, in a process that runs other people's code.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+import msgspec
+from msgspec import Meta
+
+from adapters.decoding import decoder_of
 from adapters.processes import ChildEnded, Entry, Pool
-from harness.benchmarks.episode.browsergym import answers
 from harness.benchmarks.episode.browsergym.suites import Suite
 from harness.errors import UserError
 from harness.live.acting import LONGEST_WAIT_MS, SCROLLED, USUAL_WAIT_MS, WAYS, NotDone, as_text
 from harness.live.chromium import chromium, launching, scratch
-from harness.live.snapshot import LIMITS, finding
+from harness.live.clean import KeptParts, clean_line
+from harness.live.contract import Seen
+from harness.live.snapshot import LIMITS, finding, live_page
+from harness.printing import printable
 from parsers.actions import Value
 from parsers.calls import write_call
 from parsers.settling import FAR
+
+KEPT = KeptParts(attributes=frozenset({"id", "class", "ax_role", "ax_name", "ax_state"}))
+"""Attributes that pages of BrowserGym add to Mind2Web's: the accessibility tree."""
+LONGEST = 2_000
+"""Longest error that is printed, in characters."""
+ENDED = "the task ended it"
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+_Id = Annotated[str, Meta(pattern=r"^-?[A-Za-z0-9]{1,40}$")]
+_Tag = Annotated[str, Meta(max_length=100)]
+_Place = Annotated[int, Meta(ge=0)]
+_Length = Annotated[float, Meta(ge=-1e7, le=1e7)]
+_Live = Literal["input_value", "text_value", "input_checked", "option_selected"]
+
+
+class _Node(TypedDict):
+    id: _Id
+    parent: _Place | None
+    text: NotRequired[str]
+    tag: NotRequired[_Tag]
+    attributes: NotRequired[dict[str, str]]
+    live: NotRequired[dict[_Live, str]]
+    box: NotRequired[tuple[_Length, _Length, _Length, _Length]]
+    visible: NotRequired[bool]
+    in_view: NotRequired[bool]
+    clickable: NotRequired[bool]
+
+
+class _Observed(msgspec.Struct):
+    goal: str
+    url: str
+    tabs: list[tuple[str, str]]
+    tab: int
+    reward: Annotated[float, Meta(ge=-1e6, le=1e6)]
+    ended: bool
+    reason: str
+    error: str
+    size: tuple[int, int]
+    screenshot: str
+    nodes: Annotated[list[_Node], Meta(max_length=LIMITS["most"])]
+    cut: bool
+
+
+class _Listed(msgspec.Struct):
+    tasks: list[Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,200}$")]]
+    versions: dict[str, str]
+
+
+_ANSWER = decoder_of(tuple[str, msgspec.Raw])
+
+
+def outcome(line: bytes) -> tuple[str, Any]:
+    """The kind of an answer with what it says: a text, or the bytes of JSON. Raises ValueError."""
+    kind, rest = _decoded(_ANSWER.decode, line)
+    if kind == "done":
+        return kind, bytes(rest)
+    if kind not in ("failed", "fatal"):
+        raise ValueError("this is no kind of answer")
+    return kind, clean_line(_decoded(decoder_of(str).decode, rest), LONGEST)
+
+
+def listed(told: bytes) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The names of tasks, and versions of packages. Raises ValueError."""
+    found = _decoded(decoder_of(_Listed).decode, told)
+    shown = {printable(name)[:100]: printable(one)[:100] for name, one in found.versions.items()}
+    return tuple(found.tasks), shown
+
+
+def observed(told: bytes) -> Any:
+    """The observation in an answer. Raises ValueError."""
+    found = _decoded(decoder_of(_Observed).decode, told)
+    try:
+        picture = base64.b64decode(found.screenshot, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"the screenshot is not in base64: {error}") from None
+    size = found.size
+    header = b"".join(length.to_bytes(4) for length in size if 0 < length < 1 << 16)
+    if picture[:8] != _SIGNATURE or picture[16:24] != header:
+        raise ValueError("the screenshot is no picture of the size that it is said to have")
+    _check_depth(found.nodes)
+    tabs = tuple(found.tabs)
+    ended = found.ended
+    seen = Seen(
+        goal=found.goal,
+        url=found.url,
+        title=tabs[found.tab][0] if 0 <= found.tab < len(tabs) else "",
+        ended=ended,
+        reward=found.reward,
+        reason=(found.reason.strip() or ENDED) if ended else "",
+        error=found.error,
+        viewport=size,
+        tabs=tabs,
+        tab=found.tab,
+    )
+    if ended:
+        return seen.observation()
+    return seen.observation(picture, live_page(found.nodes, 1.0, cut=found.cut, kept=KEPT))
+
+
+def _check_depth(nodes: list[_Node]) -> None:
+    levels: list[int] = []
+    for node in nodes:
+        above = -1 if node["parent"] is None else node["parent"]
+        if above >= len(levels):
+            raise ValueError("a node comes before the one that it is in")
+        levels.append(0 if above < 0 else levels[above] + 1)
+    if max(levels, default=0) > LIMITS["deepest"]:
+        raise ValueError("the page is too deep")
+
+
+def _decoded(decode: Any, data: Any) -> Any:
+    try:
+        return decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"not as agreed: {error}") from None
+
 
 ID = re.compile(r"[A-Za-z0-9]{1,40}")
 """What BrowserGym numbers elements with: letters for their frames, and a number."""
@@ -160,7 +284,7 @@ def _numbers(*given: Any) -> list[Any]:
 
 CORE = ("browsergym-core", "playwright")
 # At the end of the path: nothing of BrowserGym's environment is to be replaced.
-START = "import sys; sys.path.append(sys.argv[1]); from gym_worker.player import main; main()"
+START = "import sys; sys.path.append(sys.argv[1]); from gym_worker import main; main()"
 LIMIT_S = 300.0
 """Limit for a question outside of an episode, in seconds: some suites take long to import."""
 
@@ -191,7 +315,13 @@ class Gym:
         return "act", calls
 
     def read(self, line: bytes) -> tuple[str, Any]:
-        return answers.read(line)
+        kind, told = outcome(line)
+        if kind != "done":
+            return kind, told
+        if told == b"null":
+            return kind, None
+        seen = observed(told)
+        return kind, (seen.content, seen.blobs)
 
 
 def python_at(path: str | None) -> str:
@@ -237,7 +367,7 @@ def ask(python: str, suite: Suite, verb: str, given: object = None) -> bytes:
         )
         asked = pool.threads.submit(pool.ask, (verb, given))
         try:
-            kind, told = answers.outcome(asked.result(LIMIT_S))
+            kind, told = outcome(asked.result(LIMIT_S))
         except TimeoutError:
             raise UserError(f"env_python={python}: nothing within {LIMIT_S:g} s") from None
         except ChildEnded as error:

@@ -95,7 +95,7 @@ class Suite:
     variables: Mapping[str, str] | None = None
     needed: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
-    python: tuple[int, int] = (3, 10)
+    python: str = "3.10"
     limits: TimeLimits = SLOW
     viewport: tuple[int, int] = (1280, 720)
     attributes: Attributes = WEBARENA_ATTRIBUTES
@@ -164,7 +164,7 @@ _ALL = (
         packages=("browsergym-webarena-verified", "browsergym-webarena", "webarena-verified"),
         sites=_WEBARENA,
         data=_PUNKT,
-        python=(3, 12),
+        python="3.12",
     ),
     Suite(
         "visualwebarena",

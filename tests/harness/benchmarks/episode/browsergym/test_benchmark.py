@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +66,8 @@ def test_what_is_missing_is_one_line(python: str, tmp_path: Path) -> None:
         opened(python, "browsergym:miniwob.click-tset")
     with pytest.raises(UserError, match=r"cannot be imported \(Resource punkt_tab not found\.\); "):
         opened(python, "browsergym:visualwebarena.*")
+    with pytest.raises(UserError, match=r"cannot be imported \(Couldn't reach"):
+        opened(python, "browsergym:assistantbench.*")
     silent = tmp_path / "silent"
     silent.write_text("#!/bin/sh\nexit 3\n")
     silent.chmod(0o700)
@@ -192,37 +193,14 @@ def test_the_option_is_refused_where_nothing_has_another_python(
     assert "--benchmark-option env_python: sample has no such option" in done.err
 
 
-def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
-    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    isolate(monkeypatch, tmp_path)
-
-    def checked(suite: str) -> tuple[int, dict[str, str]]:
-        done = call("environments", "check", suite, "--env-python", python)
-        assert "secret" not in done.out + done.err
-        lines = [line.split(maxsplit=2) for line in done.out.splitlines()]
-        return done.code, {line[1]: f"{line[0]} {line[2]}" for line in lines if len(line) > 2}
-
-    monkeypatch.setenv("WA_REDDIT", "http://user:secret@127.0.0.1:9/")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    code, found = checked("webarena")
-    assert code == 1 and found["browsergym-webarena"] == "missing not installed"
-    assert found["WA_SHOPPING"] == "missing not set (a site)"
-    assert found["WA_REDDIT"] == found["OPENAI_API_KEY"] == "ok set"
-    assert found["tasks"] == "ok 2 in browsergym.webarena"
-    code, found = checked("assistantbench")
-    reason = "browsergym.assistantbench cannot be imported (Couldn't reach"
-    assert code == 1 and found["tasks"].startswith(f"missing {reason}")
-    with pytest.raises(UserError, match=re.escape(reason)):
-        opened(python, "browsergym:assistantbench.*")
+def test_the_check_says_how_to_make_an_environment() -> None:
     told = call("environments", "check", "browsergym")
     assert told.code == 0 and "pip install browsergym-miniwob" in told.out
+    webarena = call("environments", "check", "webarena").out
+    assert "export WA_SHOPPING=http://..." in webarena and "nltk.downloader punkt_tab" in webarena
+    assert "export OPENAI_API_KEY=...    # for the 118 tasks" in webarena
     assert "openended --data tasks.jsonl" in call("environments", "check", "openended").out
     assert call("environments", "check", "webarna").code == 2
-    lost = tmp_path / "my gym" / "bin" / "python"
-    absent = call("environments", "check", "webarena", "--env-python", lost)
-    assert absent.code == 2 and "there is no Python" in absent.err
-    assert f"python3.12 -m venv '{tmp_path / 'my gym'}'" in absent.out
 
 
 def test_published_rows_stand_beside_the_whole_of_webarena_and_are_not_ranked_with_it() -> None:

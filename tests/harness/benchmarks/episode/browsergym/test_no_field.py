@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.benchmarks.episode.browsergym.gym_worker.player import no_field
+from harness.benchmarks.episode.browsergym.gym_worker import no_field
 from harness.benchmarks.episode.browsergym.program import Gym
 from harness.live.snapshot import finding
 from tests.harness.live.browsed import Pages, Table, needs_browser

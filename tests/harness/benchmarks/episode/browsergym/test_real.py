@@ -75,11 +75,6 @@ def parser(real: str) -> Iterator[subprocess.Popen[str]]:
         process.stdin.close()
 
 
-def test_nothing_is_missing(real: str) -> None:
-    done = call("environments", "check", "browsergym", "--env-python", real)
-    assert done.code == 0 and "125 in browsergym.miniwob" in done.out
-
-
 def test_scripted_solutions_and_a_scripted_model_solve_tasks_by_action_strings(
     real: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
