@@ -271,7 +271,6 @@ globalThis.vlmEval ??= (() => {
         if (one instanceof Element) found.push(one);
       return found;
     },
-    element: (target) => gestures.get(target) ?? null,
     // From now on, input in the field of a gesture reaches the page, and its values are sent.
     open(target, edited) {
       [open] = field(gestures.get(target));

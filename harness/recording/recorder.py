@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.printing import printable
-from harness.recording.columns import Op
-from harness.recording.draft import Draft, Taken
+from harness.recording.columns import Draft, Op, Taken
 from harness.recording.masking import MASK, Secrets
 from harness.recording.picture import TALLEST, PageImage, TooManyNodes, take_picture
 from harness.recording.tab import Message, Tab
@@ -23,8 +22,15 @@ from harness.recording.tab import Message, Tab
 SHORTEST_COOKIE = 16
 """Cookies with values of at least this length, in characters, are hidden in pages."""
 _PICTURES = 3
+RELEASE_S = 20.0
+"""Time after which a pressed mouse button counts as released, in seconds."""
+_DOUBLE_S = 0.5
+_LONGEST = 120
 _NO_PLACE = "the element shows a drawing or video; the place in it is not recorded"
-_BY_ADDRESS = ("typed", "address_bar", "generated", "keyword")
+_EDITING = frozenset({"Backspace", "Delete"})
+_MOVING = frozenset({"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"}) | frozenset(
+    {"Home", "End", "PageUp", "PageDown"}
+)
 _DRAWN = ("canvas", "video", "object", "embed", "iframe", "frame", "map")
 
 
@@ -51,6 +57,15 @@ class Gesture:
         number = self.about["field"]
         return (self.tab, self.frame, number) if number else None
 
+    @property
+    def key(self) -> tuple[Tab, str, int]:
+        """What the page's messages about this gesture name: tab, frame and number."""
+        return self.tab, self.frame, self.number
+
+    async def call(self, name: str, *arguments: Any) -> Any:
+        """Call a function of `listen.js` on the target. Raises `playwright.async_api.Error`."""
+        return await self.tab.call(self.frame, name, self.number, *arguments)
+
 
 @dataclass(slots=True)
 class Filling:
@@ -68,103 +83,6 @@ class Filling:
 
 
 @dataclass(slots=True)
-class Taking:
-    """Records pages, and notes on events between them that are not steps.
-
-    hide: called with texts that are secret from now on.
-    entry: tab of the last recorded page, and its number in the history of the tab.
-    """
-
-    secrets: Secrets
-    hide: Callable[[str], object]
-    entry: tuple[Tab, int] | None = None
-    _others: dict[str, int] = field(default_factory=dict)
-
-    def note(self, name: str) -> None:
-        """Note an event that is not a step, for the notes of the next step."""
-        self._others[name] = self._others.get(name, 0) + 1
-
-    async def before(self, gesture: Gesture, op: Op) -> Taken:
-        """Record the current page. Returns a step on it without a value."""
-        tab = gesture.tab
-        for cookie in await tab.page.context.cookies():
-            if len(cookie.get("value", "")) >= SHORTEST_COOKIE:
-                self.secrets.add(cookie["value"], exact=True)
-        page, notes = await tab.look(gesture.frame, gesture.number)
-        for node in page.nodes:
-            if node["id"] in page.hidden and node.get("live", {}).get("input_value"):
-                self.hide(node["live"]["input_value"])
-        picture = await self._picture(gesture, notes)
-        if picture and picture.cut:
-            notes.append(f"the page is longer than its picture, which ends at {TALLEST} pixels")
-        if page.cut:
-            notes.append("the page is too large: its end is missing")
-        if gesture.about["file"]:
-            notes.append("a file is chosen, which the format cannot express")
-        if page.tag in _DRAWN:
-            notes.append(_NO_PLACE)
-        if await tab.is_closed(gesture.frame, gesture.number):
-            notes.append("the element has a closed shadow root: all of it counts as one element")
-        notes = [*await self._arrived(tab), *self._events(), *notes]
-        if picture is not None:
-            page = replace(page, drawn=picture.drawn)
-        return Taken(op, "", page, picture.data if picture else None, tuple(notes))
-
-    async def _picture(self, gesture: Gesture, notes: list[str]) -> PageImage | None:
-        """Take a picture that showed secrets in the same places before and after.
-
-        Returns None, and adds a note, if the page cannot be searched or keeps changing.
-        """
-        point = gesture.message.get("point")
-        for _ in range(_PICTURES):
-            try:
-                picture = await take_picture(gesture.tab, gesture.frame, gesture.number, point)
-            except TooManyNodes:
-                notes.append("the page is too large to search it for secrets: it has no picture")
-                return None
-            before, after = (
-                [drawn[at] for at in sorted(self.secrets.drawn_over(drawn))]
-                for drawn in (picture.drawn, picture.later)
-            )
-            if before == after:
-                return picture
-        notes.append("the page kept changing where it shows secrets: it has no picture")
-        return None
-
-    async def _arrived(self, tab: Tab) -> list[str]:
-        """Note the way to the page if no step explains it."""
-        history = await tab.send("Page.getNavigationHistory")
-        at, known = history["currentIndex"], [one["id"] for one in history["entries"]]
-        before, self.entry = self.entry, (tab, known[at])
-        if before is None or before == self.entry:
-            return []
-        if before[0] is not tab:
-            return ["in another tab than the step before"]
-        if before[1] in known[at:]:
-            return ["reached by going back"]
-        if history["entries"][at].get("transitionType") in _BY_ADDRESS:
-            return ["reached by its address"]
-        return []
-
-    def _events(self) -> list[str]:
-        others, self._others = self._others, {}
-        return [
-            f"before it, not recorded: {name}{f' ({times} times)' if times > 1 else ''}"
-            for name, times in others.items()
-        ]
-
-
-RELEASE_S = 20.0
-"""Time after which a pressed mouse button counts as released, in seconds."""
-_DOUBLE_S = 0.5
-_LONGEST = 120
-_EDITING = frozenset({"Backspace", "Delete"})
-_MOVING = frozenset({"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"}) | frozenset(
-    {"Home", "End", "PageUp", "PageDown"}
-)
-
-
-@dataclass(slots=True)
 class Recorder:
     """Turns gestures into steps, one after the other.
 
@@ -179,20 +97,17 @@ class Recorder:
     marking: bool = False
     tabs: list[Tab] = field(default_factory=list)
     _queue: asyncio.Queue[Gesture | Callable[[], Any]] = field(default_factory=asyncio.Queue)
-    _taking: Taking = field(init=False)
     _filling: Filling | None = None
+    _others: dict[str, int] = field(default_factory=dict)
     _releases: dict[tuple[Tab, str, int], asyncio.Future[Any]] = field(default_factory=dict)
     _moved: set[tuple[Tab, str, int]] = field(default_factory=set)
     _last: tuple[float, Any] = (0.0, None)
-
-    def __post_init__(self) -> None:
-        self._taking = Taking(self.secrets, self._hide)
 
     def receive(self, tab: Tab, frame: str, message: Message) -> None:
         """Take a message from the script world of a page."""
         match message["what"]:
             case "release":
-                self._release(tab, frame, message["number"]).set_result(message["path"])
+                self._release((tab, frame, message["number"])).set_result(message["path"])
             case "moved":
                 self._moved.add((tab, frame, message["number"]))
             case "input":
@@ -207,7 +122,7 @@ class Recorder:
 
     def note(self, name: str) -> None:
         """Note an event that is not a step, for the notes of the next step."""
-        self._taking.note(name)
+        self._others[name] = self._others.get(name, 0) + 1
 
     async def work(self) -> None:
         """Record gestures until cancelled."""
@@ -271,7 +186,6 @@ class Recorder:
             self.say("     (the open step is dropped)")
         elif self.draft.steps:
             self.draft.steps.pop()
-            self._taking.entry = None
             self.say(f"     (step {len(self.draft.steps) + 1} is removed: go back on the page)")
         else:
             self.say("     (nothing to undo)")
@@ -282,9 +196,8 @@ class Recorder:
             with suppress(_error()):
                 await filling.gesture.tab.call(filling.gesture.frame, "close")
 
-    def _release(self, tab: Tab, frame: str, number: int) -> asyncio.Future[Any]:
-        known = self._releases
-        return known.setdefault((tab, frame, number), asyncio.get_running_loop().create_future())
+    def _release(self, key: tuple[Tab, str, int]) -> asyncio.Future[Any]:
+        return self._releases.setdefault(key, asyncio.get_running_loop().create_future())
 
     async def _handle(self, gesture: Gesture) -> None:
         try:
@@ -309,9 +222,58 @@ class Recorder:
                 await self._again(gesture)
         finally:
             self._moved.clear()
-            self._releases.pop((gesture.tab, gesture.frame, gesture.number), None)
+            self._releases.pop(gesture.key, None)
             with suppress(_error()):
-                await gesture.tab.call(gesture.frame, "done", gesture.number)
+                await gesture.call("done")
+
+    async def _before(self, gesture: Gesture, op: Op) -> Taken:
+        """Record the current page. Returns a step on it without a value."""
+        tab = gesture.tab
+        for cookie in await tab.page.context.cookies():
+            if len(cookie.get("value", "")) >= SHORTEST_COOKIE:
+                self.secrets.add(cookie["value"], exact=True)
+        page, notes = await tab.look(gesture.frame, gesture.number)
+        for node in page.nodes:
+            if node["id"] in page.hidden and node.get("live", {}).get("input_value"):
+                self._hide(node["live"]["input_value"])
+        picture = await self._picture(gesture, notes)
+        if picture and picture.cut:
+            notes.append(f"the page is longer than its picture, which ends at {TALLEST} pixels")
+        if page.cut:
+            notes.append("the page is too large: its end is missing")
+        if gesture.about["file"]:
+            notes.append("a file is chosen, which the format cannot express")
+        if page.tag in _DRAWN:
+            notes.append(_NO_PLACE)
+        others, self._others = self._others, {}
+        happened = [
+            f"before it, not recorded: {name}{f' ({times} times)' if times > 1 else ''}"
+            for name, times in others.items()
+        ]
+        if picture is not None:
+            page = replace(page, drawn=picture.drawn)
+        return Taken(op, "", page, picture.data if picture else None, (*happened, *notes))
+
+    async def _picture(self, gesture: Gesture, notes: list[str]) -> PageImage | None:
+        """Take a picture that showed secrets in the same places before and after.
+
+        Returns None, and adds a note, if the page cannot be searched or keeps changing.
+        """
+        point = gesture.message.get("point")
+        for _ in range(_PICTURES):
+            try:
+                picture = await take_picture(gesture.tab, gesture.frame, gesture.number, point)
+            except TooManyNodes:
+                notes.append("the page is too large to search it for secrets: it has no picture")
+                return None
+            before, after = (
+                [drawn[at] for at in sorted(self.secrets.drawn_over(drawn))]
+                for drawn in (picture.drawn, picture.later)
+            )
+            if before == after:
+                return picture
+        notes.append("the page kept changing where it shows secrets: it has no picture")
+        return None
 
     async def _press(self, gesture: Gesture) -> None:
         if self.marking:
@@ -319,17 +281,17 @@ class Recorder:
             return
         if not self._is_in_open(gesture):
             await self.settle()
-            taken = await self._taking.before(gesture, "CLICK")
+            taken = await self._before(gesture, "CLICK")
             if gesture.about["kind"]:
                 self._filling = Filling(gesture, taken, pressed=True)
-                await gesture.tab.call(gesture.frame, "open", gesture.number, False)
+                await gesture.call("open", False)
             elif await self._path(gesture):
                 self.note("dragging with the mouse")
             else:
                 self._write(taken)
                 await self._press_again(gesture)
                 await gesture.tab.drained()
-                if (gesture.tab, gesture.frame, gesture.number) in self._moved:
+                if gesture.key in self._moved:
                     self.draft.steps.pop()
                     self.say("     (dropped: the page put something else there; press again)")
                 return
@@ -351,7 +313,7 @@ class Recorder:
 
     async def _path(self, gesture: Gesture) -> Sequence[Sequence[float]]:
         """Wait for the release, and return the path of a drag; empty for a click."""
-        released = self._release(gesture.tab, gesture.frame, gesture.number)
+        released = self._releasegesture.key
         try:
             async with asyncio.timeout(RELEASE_S):
                 path: Sequence[Sequence[float]] = await asyncio.shield(released)
@@ -361,7 +323,7 @@ class Recorder:
 
     async def _key(self, gesture: Gesture) -> None:
         # Earlier gestures may have moved the focus.
-        about = await gesture.tab.call(gesture.frame, "again", gesture.number)
+        about = await gesture.call("again")
         gesture.message = {**gesture.message, "about": about}
         key, kind = gesture.message["key"], about["kind"]
         edits = len(key) == 1 or key in _EDITING or (kind != "text" and key in _MOVING)
@@ -371,7 +333,7 @@ class Recorder:
             await self._begin(gesture)
         elif key == " " and about["pressable"]:
             await self.settle()
-            self._write(await self._taking.before(gesture, "CLICK"))
+            self._write(await self._before(gesture, "CLICK"))
             await gesture.tab.key(gesture.frame, gesture.message)
         else:
             await gesture.tab.key(gesture.frame, gesture.message)
@@ -380,7 +342,7 @@ class Recorder:
         lines = gesture.about["lines"]
         if not (lines and self._is_in_open(gesture)):
             await self.settle()
-        taken = await self._taking.before(gesture, "ENTER")
+        taken = await self._before(gesture, "ENTER")
         if not lines:
             self._write(taken)
             await gesture.tab.key(gesture.frame, gesture.message)
@@ -394,11 +356,11 @@ class Recorder:
             self._write(taken)
         elif not self._is_in_open(gesture):
             self._filling = Filling(gesture, replace(taken, op="TYPE"), False, after)
-            await gesture.tab.call(gesture.frame, "open", gesture.number, True)
+            await gesture.call("open", True)
 
     async def _value(self, gesture: Gesture) -> str | None:
         with suppress(_error()):
-            value: str | None = await gesture.tab.call(gesture.frame, "value", gesture.number)
+            value: str | None = await gesture.call("value")
             return value
         return None
 
@@ -406,9 +368,9 @@ class Recorder:
         """Handle a key or paste in a field; the first one opens its step."""
         if not self._is_in_open(gesture):
             await self.settle()
-            taken = await self._taking.before(gesture, "TYPE")
+            taken = await self._before(gesture, "TYPE")
             self._filling = Filling(gesture, taken, pressed=False)
-            await gesture.tab.call(gesture.frame, "open", gesture.number, True)
+            await gesture.call("open", True)
         await self._again(gesture)
 
     async def _again(self, gesture: Gesture) -> None:
@@ -423,7 +385,7 @@ class Recorder:
 
     async def _composed(self, gesture: Gesture) -> None:
         await self.settle()
-        taken = await self._taking.before(gesture, "TYPE")
+        taken = await self._before(gesture, "TYPE")
         note = "typed with an input method: the page may already show the first characters"
         taken = replace(taken, notes=(*taken.notes, note))
         self._filling = Filling(gesture, taken, pressed=False)
@@ -431,7 +393,7 @@ class Recorder:
     async def _mark(self, gesture: Gesture) -> None:
         self.marking = False
         await self.settle()
-        text = await gesture.tab.call(gesture.frame, "mark", gesture.number)
+        text = await gesture.call("mark")
         if len(text) > 200:
             self.say("     (hidden from now on; the text is too long to search for elsewhere)")
         elif self._hide(" ".join(text.split())):

@@ -1,4 +1,4 @@
-"""A recording session: a watched browser, and the person's commands in the terminal."""
+"""`vlm-eval data record`: a watched browser, and the person's commands in the terminal."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ import click
 from harness.errors import UserError
 from harness.live.chromium import does_not_start, found, launch_arguments
 from harness.printing import say
-from harness.recording.draft import Draft
+from harness.recording.columns import Draft
 from harness.recording.recorder import Recorder
-from harness.recording.script import Script, play
+from harness.recording.script import Script, play, read_script
 from harness.recording.tab import Tab
 from harness.tables import counted
 
@@ -49,36 +49,72 @@ def check_display() -> None:
         )
 
 
-def record_task(
-    draft: Draft, first: str, script: Script | None, sentence: str, browser: Path | None
-) -> Path | None:
-    """Record until the person ends the task or the page crashes, and write the trajectory. One that
-    ends by an error or an interrupt is written, too.
+@click.command(short_help="Record a task on your own site.")
+@click.argument("url")
+@click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Folder.")
+@click.option("--task", default="", help="The task in one sentence. Default: asks at the end.")
+@click.option("--script", metavar="FILE", help="Perform the actions of a file, without a window.")
+@click.option("--website", default="", help="Name of the site. Default: its host.")
+@click.option("--browser", type=click.Path(path_type=Path), help="Chromium. Default: the system's.")
+def record(
+    url: str, out: Path, task: str, script: str | None, website: str, browser: Path | None
+) -> int:
+    """Record a task on your own site, in the format of Multimodal-Mind2Web.
 
-    Args:
-        draft: the trajectory, to which steps are added.
-        first: address of the first page.
-        script: actions to perform without a person and a window.
-        sentence: the task in words; "" asks for it at the end.
-        browser: path of Chromium; None for the system's.
+    \b
+    vlm-eval data record https://shop.example/ --out recorded
+    vlm-eval data check recorded
+    vlm-eval --model gpt-5.4 --benchmark multimodal-mind2web --data recorded
 
-    Returns:
-        The written file; None if there are no steps.
-
-    Raises:
-        UserError: playwright, Chromium or the page is missing, a script cannot continue, or no
-            sentence is given.
+    A window of Chromium opens; your actions in it become the steps of a task. The terminal lists
+    them, undoes the last one (u), hides a field or text (s), and ends the task (q). Passwords are
+    always hidden. Needs Chromium and the extra record.
     """
+    plan = read_script(script) if script else None
+    if plan is None:
+        check_display()
+    first = _address(url)
+    draft = Draft(out, website or (urlsplit(first).hostname or "").removeprefix("www."))
     executable = found(browser, purpose="recording", extra="record")
     if threading.current_thread() is threading.main_thread():
         # Shells let commands in the background ignore Ctrl-C, and only a kill would end them.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    return asyncio.run(_record(draft, first, script, sentence, executable))
+    written = asyncio.run(_record(draft, first, plan, task, executable))
+    if written is None:
+        say("nothing was recorded")
+        return 0
+    say(f"{written}: {counted(len(draft.steps), 'step')}; in words: {written.stem}.txt")
+    say(f"check it: vlm-eval data check {shlex.quote(str(out))}")
+    return 0
+
+
+def _address(url: str) -> str:
+    """Return the full address of a page. Raises `UserError`."""
+    if "://" not in url:
+        url = f"{'http' if re.match(r'(localhost|[0-9.]+)(:|/|$)', url) else 'https'}://{url}"
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https", "file") and parts.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        raise UserError(f"{url.rpartition('@')[2]} is not the address of a page")
+    if "@" in parts.netloc:
+        raise UserError(
+            "the address has a user or a password, which the recording would hold: leave them out, "
+            "and sign in on the page"
+        )
+    return url
 
 
 async def _record(
     draft: Draft, first: str, script: Script | None, sentence: str, executable: Path
 ) -> Path | None:
+    """Record until the person ends the task or the page crashes, and write the trajectory. One that
+    ends by an error or an interrupt is written, too. Returns the file; None if there are no steps.
+
+    Raises `UserError` if the page is missing, a script cannot continue, or no sentence is given.
+    """
     lines = None if script else Lines()
     recorder = Recorder(draft, say)
     sentence = sentence or (script.goal if script else "")
@@ -265,66 +301,3 @@ class Lines:
     def _put(self, line: str | None) -> None:
         with suppress(RuntimeError):  # The loop may have ended.
             self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
-
-
-@click.command(short_help="Record a task on your own site.")
-@click.argument("url")
-@click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Folder.")
-@click.option("--task", default="", help="The task in one sentence. Default: asks at the end.")
-@click.option("--script", metavar="FILE", help="Perform the actions of a file, without a window.")
-@click.option("--website", default="", help="Name of the site. Default: its host.")
-@click.option("--browser", type=click.Path(path_type=Path), help="Chromium. Default: the system's.")
-def record(
-    url: str,
-    out: Path,
-    task: str,
-    script: str | None,
-    website: str,
-    browser: Path | None,
-) -> int:
-    """Record a task on your own site, in the format of Multimodal-Mind2Web.
-
-    \b
-    vlm-eval data record https://shop.example/ --out recorded
-    vlm-eval data check recorded
-    vlm-eval --model gpt-5.4 --benchmark multimodal-mind2web --data recorded
-
-    A window of Chromium opens; your actions in it become the steps of a task. The terminal lists
-    them, undoes the last one (u), hides a field or text (s), and ends the task (q). Passwords are
-    always hidden. Needs Chromium and the extra record.
-    """
-    from harness.recording.draft import Draft
-    from harness.recording.script import read_script
-    from harness.recording.session import check_display, record_task
-
-    plan = read_script(script) if script else None
-    if plan is None:
-        check_display()
-    first = _address(url)
-    draft = Draft(out, website or (urlsplit(first).hostname or "").removeprefix("www."))
-    written = record_task(draft, first, plan, task, browser)
-    if written is None:
-        say("nothing was recorded")
-        return 0
-    say(f"{written}: {counted(len(draft.steps), 'step')}; in words: {written.stem}.txt")
-    say(f"check it: vlm-eval data check {shlex.quote(str(out))}")
-    return 0
-
-
-def _address(url: str) -> str:
-    """Return the full address of a page. Raises `UserError`."""
-    if "://" not in url:
-        url = f"{'http' if re.match(r'(localhost|[0-9.]+)(:|/|$)', url) else 'https'}://{url}"
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in ("http", "https", "file") and parts.port != 0
-    except ValueError:
-        known = False
-    if not known:
-        raise UserError(f"{url.rpartition('@')[2]} is not the address of a page")
-    if "@" in parts.netloc:
-        raise UserError(
-            "the address has a user or a password, which the recording would hold: leave them out, "
-            "and sign in on the page"
-        )
-    return url

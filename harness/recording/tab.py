@@ -164,15 +164,6 @@ class Tab:
         """Insert a pasted text."""
         await self.send("Input.insertText", text=text)
 
-    async def is_closed(self, frame: str, target: int) -> bool:
-        """Return True if the element of a gesture has a closed shadow root."""
-        arguments = [{"value": "element"}, {"value": target}]
-        found = await self._called(frame, arguments, by_value=False)
-        if "objectId" not in found:
-            return False
-        node = (await self.send("DOM.describeNode", objectId=found["objectId"]))["node"]
-        return any(root.get("shadowRootType") == "closed" for root in node.get("shadowRoots", ()))
-
     async def mouse(
         self, kind: str, point: tuple[float, float], modifiers: int, count: int, buttons: int = 0
     ) -> None:
