@@ -29,9 +29,7 @@ and factories are called with what the kind hands over:
     rankers      what follows the name and a colon       of
     commands     nothing                                 make_context (a click.Command)
     exports      options by name                         write
-    observers    settings, given, say                    begun, finished, close
-
-Observers have the name of the setting that asks for them.
+    trackers     what follows the name and a colon       start, log, finish
 
 `module:Class` is a name as well, of code that no package registers (`adapters.entry_points`): a
 file of the working folder, or any module. A registered name wins.

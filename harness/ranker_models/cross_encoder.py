@@ -193,7 +193,8 @@ class CrossEncoderRanks(ByScore):
     def __init__(self, argument: str) -> None:
         """`argument` is `PATH,name=value,...`. Raises as `checked` does."""
         self._checkpoint = RankerCheckpoint.read(argument)
-        checked(self._checkpoint)
+        # Kept: a branch on the hub may move.
+        self._folder = checked(self._checkpoint)
 
     @property
     def name(self) -> str:
@@ -203,8 +204,7 @@ class CrossEncoderRanks(ByScore):
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the texts' version, the length limit, the checkpoint's files and precision."""
-        folder = located(self._checkpoint)
-        paths = sorted({path for pattern in _DECISIVE for path in folder.glob(pattern)})
+        paths = sorted({path for pattern in _DECISIVE for path in self._folder.glob(pattern)})
         files = [DataFile(path, None, path.name, path.stat().st_size) for path in paths]
         digests = [f"{file['name']}:{file['sha256']}" for file in fingerprint(files)]
         of_files = "\n".join([self._checkpoint.dtype, *digests])
@@ -213,8 +213,8 @@ class CrossEncoderRanks(ByScore):
 
     @cached_property
     def model(self) -> CrossEncoder:
-        """The model, loaded on first use from the checked files: a branch on the hub may move."""
-        model = loaded(self._checkpoint, checked(self._checkpoint))
+        """The model, loaded on first use."""
+        model = loaded(self._checkpoint, self._folder)
         model.max_seq_length = min(model.max_seq_length or MAX_TOKENS, MAX_TOKENS)
         return model
 
@@ -239,8 +239,9 @@ class CrossEncoderRanks(ByScore):
         )
         scores: list[float] = logits.float().cpu().tolist()
         if not all(map(math.isfinite, scores)):
-            dtype = self._checkpoint.dtype
-            where = f"in {dtype}, in step {row.unit_id}"
-            hint = "" if dtype == "float32" else "; try dtype=float32"
-            raise DataError(f"{self.name} gives scores that are not finite {where}{hint}")
+            hint = "" if self._checkpoint.dtype == "float32" else "; try dtype=float32"
+            raise DataError(
+                f"{self.name} gives scores that are not finite in {self._checkpoint.dtype}, in step "
+                f"{row.unit_id}{hint}"
+            )
         return scores

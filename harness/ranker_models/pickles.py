@@ -97,8 +97,8 @@ def convert(
             if type(step_id) is not str or not _text(step_id):
                 raise DataError(f"{where}: the name of a step must be text")
             # Popped to free the memory of what is written.
-            of_step = [_numbers(part.pop(step_id, None), where) for part in (ranks, scores)]
-            entry = _entry(step_id, of_step[0], of_step[1], where)
+            ranked = _numbers(ranks.pop(step_id, None), "rank", where)
+            entry = _entry(step_id, ranked, _numbers(scores.pop(step_id, None), "score", where))
             count += len(entry.ids)
             # A few bytes can mean any number of candidates by referring to one dict many times.
             if count > size:
@@ -133,7 +133,7 @@ def _load(path: Path) -> dict[str, dict[Any, Any]]:
     return parts
 
 
-def _numbers(stored: object, where: str) -> dict[str, float]:
+def _numbers(stored: object, what: str, where: str) -> dict[str, float]:
     """Return the numbers of a step by node; empty if this part lacks the step."""
     if stored is None:
         return {}
@@ -146,20 +146,14 @@ def _numbers(stored: object, where: str) -> dict[str, float]:
         if type(number) is not int and type(number) is not float:
             kind = type(number).__name__
             raise DataError(f"{where} has a {kind} for node {_shown(node)}, not a plain number")
+        if not (abs(number) < _LIMIT and (what == "score" or 0 <= number == int(number))):
+            raise DataError(f"{where} has {_shown(number)} as the {what} of node {_shown(name)}")
         numbers[name] = number
     return numbers
 
 
-def _entry(
-    step_id: str, ranks: dict[str, float], scores: dict[str, float], where: str
-) -> RankedStep:
+def _entry(step_id: str, ranks: dict[str, float], scores: dict[str, float]) -> RankedStep:
     """Order a step's candidates by rank, else by score; those without either number come last."""
-    for what, numbers in (("rank", ranks), ("score", scores)):
-        for node, number in numbers.items():
-            fits = abs(number) < _LIMIT and (what == "score" or 0 <= number == int(number))
-            if not fits:
-                shown = f"{_shown(number)} as the {what} of node {_shown(node)}"
-                raise DataError(f"{where} has {shown}")
     worst = float("inf")
     ids = sorted(
         dict.fromkeys([*ranks, *scores]),

@@ -3,5 +3,6 @@
 The recorder and `benchmarks/sample` share the description of a page (`snapshot.js`) and the rows
 with their candidates and words of actions (`columns`). The rest is the recorder of `vlm-eval
 record`: a watched tab (`tab`, `listen.js`), gestures that become steps (`recorder`),
-screenshots and the lines of text in them (`picture`), hidden secrets (`masking`), scripts, the command (`session`).
+screenshots and the lines of text in them (`picture`), hidden secrets (`masking`), scripts, and the
+command (`session`).
 """

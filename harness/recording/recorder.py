@@ -313,7 +313,7 @@ class Recorder:
 
     async def _path(self, gesture: Gesture) -> Sequence[Sequence[float]]:
         """Wait for the release, and return the path of a drag; empty for a click."""
-        released = self._releasegesture.key
+        released = self._release(gesture.key)
         try:
             async with asyncio.timeout(RELEASE_S):
                 path: Sequence[Sequence[float]] = await asyncio.shield(released)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
-from adapters.entry_points import UnknownName, absent, load_named, named_code, nearest
+from adapters.registry import Registry, UnknownName
 from harness import __version__
 from harness.benchmarks.scoring import Records
 from harness.engine import Outcome
@@ -29,9 +29,10 @@ EVERY_UNITS, EVERY_S = 10, 60.0
 anything new, after so many seconds."""
 END_S = 30.0
 """Seconds that the end of a session may wait for all trackers together."""
-TRACKERS = {"wandb": "harness.trackers.wandb:WandbTracker"}
-"""Those of this package; others are named as `module:Class`."""
-METHODS = ("start", "log", "finish")
+TRACKERS: Registry[Tracker] = Registry(
+    "tracker", "vlm_eval.trackers", has=("start", "log", "finish")
+)
+TRACKERS.add("wandb", "harness.trackers.wandb:WandbTracker", "Weights & Biases (extra wandb)")
 RESULTS = ("split", "measure", "average", "value", "low", "high", "n")
 Row = dict[str, Any]
 
@@ -193,29 +194,13 @@ def open_trackers(names: Iterable[str], given: Mapping[str, object]) -> dict[str
         if written in opened:
             raise UserError(f"--track {written} is given twice")
         try:
-            made = given[written] if written in given else _made(written)
+            if written in given:
+                opened[written] = TRACKERS.made(written, given[written])
+            else:
+                opened[written] = TRACKERS.make(*TRACKERS.split(written))
         except (UnknownName, UserError) as error:
             raise UserError(f"--track {written}: {error}") from error
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
             raise UserError(f"--track {written}: it cannot be opened ({why})") from error
-        if missing := [one for one in METHODS if not hasattr(made, one)]:
-            raise UserError(f"--track {written}: that is no tracker: it has no '{missing[0]}'")
-        opened[written] = cast(Tracker, made)
     return opened
-
-
-def _made(written: str) -> object:
-    """Make the tracker of a name. Raises `UnknownName`, and what its class raises."""
-    name, _, project = written.partition(":")
-    target = TRACKERS.get(name)
-    if target is None:
-        if why := absent(written):
-            near = nearest(name, TRACKERS, ())
-            known = why if ":" in written else f"known: {', '.join(TRACKERS)}, module:Class"
-            hint = f"did you mean {near}?" if near else known
-            raise UnknownName(f"unknown tracker '{written}'; {hint}")
-        name = target = named_code("tracker", written)
-        project = written[len(name) + 1 :]
-    make: Any = load_named("tracker", name, target)
-    return make(project) if project else make()

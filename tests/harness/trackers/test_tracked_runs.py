@@ -18,6 +18,7 @@ import pytest
 
 import harness
 from adapters.contract import Fatal
+from adapters.registry import Entry
 from harness.errors import UserError
 from harness.trackers.tracking import TRACKERS, open_trackers
 from tests import numbers
@@ -305,7 +306,7 @@ def test_neither_keys_nor_addresses_nor_paths_are_among_the_settings_that_are_se
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Notes]]:
     """Every tracker that was made under the name `notes`."""
-    monkeypatch.setitem(TRACKERS, "notes", OWN)
+    monkeypatch.setitem(TRACKERS._entries, "notes", Entry("notes", OWN))
     monkeypatch.setattr(Known, "made", [])
     yield Known.made
 
@@ -335,7 +336,7 @@ def test_whether_a_run_is_tracked_is_no_part_of_its_identity(known: list[Notes])
     ("args", "complaint"),
     [
         (("--track", "wand"), "--track wand: unknown tracker 'wand'; did you mean 'wandb'?"),
-        (("--track", "mlflow"), "--track mlflow: unknown tracker 'mlflow'; known: wandb, notes"),
+        (("--track", "mlflow"), "--track mlflow: unknown tracker 'mlflow'; known: notes, wandb"),
         (("--track", "nowhere:T"), "--track nowhere:T: unknown tracker 'nowhere:T'; there is no f"),
         (("--track", f"{NOTES}:No"), f"--track {NOTES}:No: tracker '{NOTES}:No' cannot be loaded"),
         (("--track", "notes", "--track", "notes"), "--track notes is given twice"),
@@ -345,7 +346,7 @@ def test_whether_a_run_is_tracked_is_no_part_of_its_identity(known: list[Notes])
         ),
         (
             ("--track", f"{NOTES}:odd"),
-            f"--track {NOTES}:odd: that is no tracker: it has no 'start'",
+            f"--track {NOTES}:odd: tracker '{NOTES}:odd' is not a tracker: it has no 'start'",
         ),
     ],
 )
