@@ -34,8 +34,8 @@ from harness.recording.columns import (
     StoredImage,
     target_of,
 )
-from harness.recording.pages import html_of, snapshot
 from harness.recording.session import HEIGHT, WIDTH
+from harness.recording.tab import html_of, snapshot
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Route

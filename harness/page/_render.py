@@ -171,22 +171,9 @@ def _collapse(
 
 
 SHOWN_ATTRIBUTES = (
-    "role",
-    "aria_role",
-    "type",
-    "alt",
-    "aria_description",
-    "aria_label",
-    "label",
-    "title",
-    "name",
-    "text_value",
-    "value",
-    "placeholder",
-    "input_checked",
-    "input_value",
-    "option_selected",
-    "class",
+    *("role", "aria_role", "type", "alt", "aria_description", "aria_label", "label", "title"),
+    *("name", "text_value", "value", "placeholder", "input_checked", "input_value"),
+    *("option_selected", "class"),
 )
 """Attributes whose values are shown, in this order."""
 

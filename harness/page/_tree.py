@@ -168,14 +168,8 @@ class Attributes:
 
 
 BASIC_ATTRIBUTES = Attributes(("title", "value", "placeholder"))
-
-
 WEBARENA_ATTRIBUTES = Attributes((*BASIC_ATTRIBUTES.names, "selected"))
-
-
 _ENTERED = ("input_value", "text_value", "input_checked", "option_selected")
-
-
 MINIWOB_ATTRIBUTES = Attributes(
     ("id", "type", "class", "value", *_ENTERED, "rgba", "size"), option_values=False
 )
@@ -183,20 +177,8 @@ MINIWOB_ATTRIBUTES = Attributes(
 
 MIND2WEB_ATTRIBUTES = Attributes(
     (
-        "alt",
-        "aria_description",
-        "aria_label",
-        "aria_role",
-        "input_checked",
-        "input_value",
-        "label",
-        "name",
-        "option_selected",
-        "placeholder",
-        "role",
-        "text_value",
-        "title",
-        "type",
-        "value",
+        *("alt", "aria_description", "aria_label", "aria_role", "input_checked", "input_value"),
+        *("label", "name", "option_selected", "placeholder", "role", "text_value", "title"),
+        *("type", "value"),
     )
 )

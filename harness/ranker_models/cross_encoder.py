@@ -240,8 +240,6 @@ class CrossEncoderRanks(ByScore):
         scores: list[float] = logits.float().cpu().tolist()
         if not all(map(math.isfinite, scores)):
             hint = "" if self._checkpoint.dtype == "float32" else "; try dtype=float32"
-            raise DataError(
-                f"{self.name} gives scores that are not finite in {self._checkpoint.dtype}, in step "
-                f"{row.unit_id}{hint}"
-            )
+            where = f"in {self._checkpoint.dtype}, in step {row.unit_id}"
+            raise DataError(f"{self.name} gives scores that are not finite {where}{hint}")
         return scores

@@ -33,7 +33,7 @@ from harness.errors import UserError
 from harness.live.clean import Node, clean, find, tree_of
 from harness.live.snapshot import attributes_json, is_candidate
 from harness.recording.masking import Secrets, masked_page
-from harness.recording.pages import PageDescription, html_of
+from harness.recording.tab import PageDescription, html_of
 from parsers.records import Box
 
 Op = Literal["CLICK", "TYPE", "SELECT", "HOVER", "ENTER"]

@@ -19,7 +19,7 @@ from itertools import accumulate
 from typing import Any
 from urllib.parse import quote
 
-from harness.recording.pages import Box, PageDescription, Painted, Piece
+from harness.recording.tab import Box, PageDescription, Painted, Piece
 
 MASK = "SECRET"
 """Replacement of a secret: a word that the task's sentence and a model's answer can use."""
@@ -64,11 +64,6 @@ class Secrets:
         self._known: dict[str, str] = {}
         self._folded: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
-        self._from_person = False
-
-    def __bool__(self) -> bool:
-        """True if a person has a secret; those added as `exact` do not count."""
-        return self._from_person
 
     def add(self, secret: str, *, exact: bool = False) -> bool:
         """Hide a text from now on; return False if it is known, or too short to search for.
@@ -80,7 +75,6 @@ class Secrets:
             return False
         plain = f"{re.escape(folded)}|{re.escape(quote(folded, safe=''))}"
         self._known[folded] = plain if exact else _spelled(folded)
-        self._from_person |= not exact
         if not exact and len(compared := folded.translate(_FOLDING)) >= SHORTEST:
             self._folded.add(compared)
         longest_first = sorted(self._known, key=len, reverse=True)

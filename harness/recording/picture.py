@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequen
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness.recording.pages import Box, Painted, Place, mended
+from harness.recording.tab import Box, Painted, Place, mended
 
 if TYPE_CHECKING:
     from harness.recording.tab import Tab

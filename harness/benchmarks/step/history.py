@@ -104,11 +104,9 @@ class TextScene:
     """A scene without pictures: those on record are with the calls that showed them."""
 
     def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
-        """Return nothing."""
         return ()
 
     def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
-        """Return nothing."""
         return ()
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.recording.masking import MASK, Secrets, masked_page
-from harness.recording.pages import PageDescription, Painted, html_of
+from harness.recording.tab import PageDescription, Painted, html_of
 
 
 def secrets(*texts: str) -> Secrets:
