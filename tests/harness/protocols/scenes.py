@@ -37,28 +37,6 @@ class PageScene:
         return self.page.refined(ids, style=style)
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """A scene without a page, as a run is read again: the texts and the order of the pool."""
-
-    pool: Sequence[Choice]
-
-    def listing(
-        self, ids: Sequence[str], *, brackets: Brackets = "angle", snippet: bool = True
-    ) -> Listing:
-        listed = sorted((c for c in self.pool if c.id in ids), key=lambda c: c.place or 0)
-        return Listing("", tuple((c.id, c.text) for c in listed))
-
-    def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
-        return ()
-
-    def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
-        return ()
-
-    def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
-        return ""
-
-
 def page_of(count: int) -> Page:
     """A page with links `n0`, `n1`, ... one below the other."""
     links = "\n".join(

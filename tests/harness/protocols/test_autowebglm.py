@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.conversation import Reply
+from harness.benchmarks.step.history import RecordedScene
 from harness.errors import UserError
 from harness.page import Page
 from harness.protocols import ask, open_protocol, written_as
@@ -22,7 +23,7 @@ from parsers.actions import Action, ActionKind, Argument, Value
 from parsers.autowebglm import FUNCTIONS
 from parsers.records import Prediction, Status
 from tests.harness.protocols.examples import HISTORY, talk
-from tests.harness.protocols.scenes import Recorded, question
+from tests.harness.protocols.scenes import question
 from tests.harness.protocols.test_spelling import VALUES
 
 PROTOCOL = AutoWebGLM()
@@ -184,7 +185,7 @@ def test_spelled_predictions_are_read_back(
     wanted = Prediction.of(Status.ANSWERED, element=element, operation=operation, value=value)
     told = written_as(PROTOCOL, StepView(at, pool), wanted, MIND2WEB.actions)
     assert set(told) == set(PROTOCOL.places)
-    for scene in (at.scene, Recorded(pool), None):
+    for scene in (at.scene, RecordedScene(pool), None):
         dialogue = ask(PROTOCOL, StepView(replace(at, scene=scene), pool), MIND2WEB.actions)
         _, found = talk(dialogue, told.values())
         assert found == wanted

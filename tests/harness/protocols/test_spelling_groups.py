@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.conversation import Reply
+from harness.benchmarks.step.history import RecordedScene
 from harness.dialogue import Ask
 from harness.protocols import PROTOCOLS, AskingProtocol
 from harness.views import StepView
 from parsers import OPERATIONS, Operation, Prediction, Status
 from parsers.scoring import AS_WRITTEN
 from parsers.token_scores import operation_string
-from tests.harness.protocols.scenes import Recorded, by_place, hold, question
+from tests.harness.protocols.scenes import by_place, hold, question
 from tests.harness.protocols.test_spelling import VALUES
 
 WAYS: dict[str, dict[str, object]] = {
@@ -96,7 +97,7 @@ def test_replies_read_without_the_page_give_the_same_prediction(
         return Reply(replies.setdefault(ask.place, data.draw(said)))
 
     asked, live = hold(protocol.dialogue(StepView(step, pool)), answer)
-    again = replace(step, scene=Recorded(pool))
+    again = replace(step, scene=RecordedScene(pool))
     asked_again, read = hold(protocol.dialogue(StepView(again, pool)), by_place(replies))
     assert read == live
     assert [[a.place for a in group] for group in asked_again] == [
