@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +20,16 @@ from harness.planning.data import open_data
 from harness.printing import say
 from harness.ranker_models.pickles import convert as convert_pickle
 from harness.ranker_models.train import train
-from harness.rankers import RANKERS, ByScore, RankedStep, check_covered, open_ranks, write_ranks
-from harness.runs.files import append_lines, cut_torn, read_lines
+from harness.rankers import (
+    RANKERS,
+    ByScore,
+    RankedStep,
+    Ranks,
+    check_covered,
+    open_ranks,
+    write_ranks,
+)
+from harness.records import Row as Step
 from harness.settings import allow_code
 from harness.tables import (
     FORMATS,
@@ -44,7 +49,6 @@ from harness.tables import (
 from harness.tables.grid import bounds
 from parsers import mean_interval
 
-STEPS_AT_A_TIME = 32
 DEPTHS = (1, 5, 10, 20, 50)
 PAPER = {"test_task": 0.889, "test_website": 0.853, "test_domain": 0.857}
 """Published Recall@50 by split, on 252, 177 and 912 tasks (also in `reports/published`)."""
@@ -103,72 +107,42 @@ def rank(ranker: str, out: Path, overwrite: bool, **_: Any) -> int:
              FILE               scores or ranks, JSON or parquet
 
     Settings of a cross-encoder follow its path: cross-encoder:PATH,device=cuda,dtype=bfloat16
-    (also batch-size= and revision=). If the command is interrupted or killed, run it again to
-    continue. Use the file in a run with --benchmark-option candidates=ranker --ranker FILE, and
-    measure it with vlm-eval rankers recall.
+    (also batch-size= and revision=). Use the file in a run with --benchmark-option
+    candidates=ranker --ranker FILE, and measure it with vlm-eval rankers recall.
     """
     dataset = _selected()
     allow_code({"ranker": ranker})
-    known = rank_benchmark(dataset, ranker, out, overwrite=overwrite)
-    resumed = f" ({known} of them by an earlier call)" if known else ""
-    say(f"{out}: ranks of {counted(len(dataset), 'step')}{resumed} by {ranker}")
+    ranked = rank_benchmark(dataset, ranker, out, overwrite=overwrite)
+    say(f"{out}: ranks of {counted(ranked, 'step')} by {ranker}")
     return 0
 
 
 def rank_benchmark(dataset: StepDataset, ranker: str, out: Path, *, overwrite: bool = False) -> int:
-    """Rank the candidates of every selected step and write the ranks to `out`, a parquet file.
-
-    Finished steps are appended to `OUT.partial` in the order of the data, a line of JSON each,
-    below a line that says what is ranked: a killed ranking can be continued. Returns the number of
-    steps that an earlier call had ranked. Raises `UserError`, also if `OUT.partial` holds other
-    ranks.
+    """Rank the candidates of every selected step, write the ranks to `out`, a parquet file that is
+    there once they are complete, and return the number of steps. Raises `UserError`, `DataError`.
     """
     check_new(out, overwrite=overwrite)
-    ranks, ids = open_ranks(ranker), [entry.unit_id for entry in dataset.entries]
+    ranks = open_ranks(ranker)
     settings = {
         "ranker": ranks.name,
         "digest": ranks.digest,
         "version": __version__,
         "benchmark": dataset.fingerprint,
     }
-    selected = hashlib.sha256("\n".join(ids).encode()).hexdigest()
-    head = _line({**settings, "steps": selected})
-    partial = out.with_name(f"{out.name}.partial")
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    cut_torn(partial)
-    finished = read_lines(partial)
-    first = next(finished, None)
-    if first is not None and first.data != head:
-        raise UserError(
-            f"{partial} holds steps of another ranking (other data, ranker or version); remove it "
-            "or name another output file"
-        )
-    known = sum(1 for _ in finished)
     with click.progressbar(
-        length=len(ids), label="ranking", file=sys.stderr, hidden=not sys.stderr.isatty()
-    ) as bar:
-        bar.update(known)
-        for start in range(known, len(ids), STEPS_AT_A_TIME):
-            some = dataset.entries[start : start + STEPS_AT_A_TIME]
-            ranked: dict[str, bytes] = {}
-            for row in replace(dataset, entries=some).rows():
-                page = page_of(row)
-                scored = ranks.scored(row, page) if isinstance(ranks, ByScore) else None
-                order = list(ranks.of(row, page) if scored is None else scored)
-                scores = None if scored is None else list(scored.values())
-                ranked[row.unit_id] = _line([row.unit_id, order, scores])
-            begins = [head] if first is None and start == 0 else []
-            append_lines(partial, [*begins, *(ranked[entry.unit_id] for entry in some)])
-            bar.update(len(some))
-    stored = (json.loads(line.data) for line in read_lines(partial) if line.number > 1)
-    steps = (RankedStep(step_id, order, range(len(order)), s) for step_id, order, s in stored)
-    write_ranks(out, settings, steps, overwrite=overwrite)
-    partial.unlink(missing_ok=True)
-    return known
+        dataset.rows(), len(dataset), "ranking", file=sys.stderr, hidden=not sys.stderr.isatty()
+    ) as rows:
+        return write_ranks(
+            out, settings, (_ranked(row, ranks) for row in rows), overwrite=overwrite
+        )
 
 
-def _line(value: object) -> bytes:
-    return json.dumps(value, sort_keys=True).encode() + b"\n"
+def _ranked(row: Step, ranks: Ranks) -> RankedStep:
+    page = page_of(row)
+    scored = ranks.scored(row, page) if isinstance(ranks, ByScore) else None
+    ids = list(ranks.of(row, page) if scored is None else scored)
+    scores = None if scored is None else list(scored.values())
+    return RankedStep(row.unit_id, ids, range(len(ids)), scores)
 
 
 class Ranked(NamedTuple):

@@ -54,7 +54,6 @@ class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hover: selector of an element to point at first.
     key: the key that presses the element, instead of the mouse.
     times: number of presses of the mouse button.
-    accept: True to accept dialogs that it opens, False to dismiss them.
     """
 
     op: ScriptOp
@@ -63,8 +62,13 @@ class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hover: str = ""
     key: str = ""
     times: int = 1
-    accept: bool = True
     picture: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.at and self.op not in _ELSEWHERE:
+            raise ValueError(f"{self.op} needs at, a selector")
+        if self.op in _VALUED and not self.value:
+            raise ValueError(f"{self.op} needs value, {_VALUED[self.op]}")
 
 
 class Script(NamedTuple):
@@ -96,21 +100,16 @@ def read_script(file: str) -> Script:
     if not isinstance(goal, str) or not goal.strip() or not isinstance(steps, list):
         hint = " (FILE#NAME is one of its tasks)" if "task" in content else ""
         raise UserError(f"--script {name}: needs goal, a text, and steps, a list{hint}")
-    moves = (_move(f"--script {name}, step {at}", step) for at, step in enumerate(steps, start=1))
+    moves = []
+    for at, step in enumerate(steps, start=1):
+        try:
+            moves.append(convert_to(step, Move))
+        except msgspec.ValidationError as error:
+            keys, ops = ", ".join(Move.__struct_fields__), ", ".join(get_args(ScriptOp))
+            raise UserError(
+                f"--script {name}, step {at}: {error}; keys are {keys}, and op is one of {ops}"
+            ) from None
     return Script(goal, tuple(moves))
-
-
-def _move(where: str, step: Any) -> Move:
-    try:
-        move = convert_to(step, Move)
-    except msgspec.ValidationError as error:
-        keys, ops = ", ".join(Move.__struct_fields__), ", ".join(get_args(ScriptOp))
-        raise UserError(f"{where}: {error}; keys are {keys}, and op is one of {ops}") from None
-    if not move.at and move.op not in _ELSEWHERE:
-        raise UserError(f"{where}: {move.op} needs at, a selector")
-    if move.op in _VALUED and not move.value:
-        raise UserError(f"{where}: {move.op} needs value, {_VALUED[move.op]}")
-    return move
 
 
 async def play(script: Script, page: Page, recorder: Recorder) -> None:
@@ -121,13 +120,12 @@ async def play(script: Script, page: Page, recorder: Recorder) -> None:
     """
     from playwright.async_api import Error
 
+    async def accept(dialog: Any) -> None:
+        await dialog.accept()
+
     for at, move in enumerate(script.moves, start=1):
         page = page.context.pages[-1]  # the one that was opened last
-
-        async def answered(dialog: Any, accept: bool = move.accept) -> None:
-            await (dialog.accept() if accept else dialog.dismiss())
-
-        page.on("dialog", answered)
+        page.on("dialog", accept)
         try:
             async with asyncio.timeout(MOVE_S):
                 await _make(move, page, recorder)
@@ -137,7 +135,7 @@ async def play(script: Script, page: Page, recorder: Recorder) -> None:
             reason = (str(error) or late).splitlines()[0].rstrip(":")
             raise UserError(f"step {at} of the script ({move.op} {move.at}): {reason}") from None
         finally:
-            page.remove_listener("dialog", answered)
+            page.remove_listener("dialog", accept)
 
 
 async def _make(move: Move, page: Page, recorder: Recorder) -> None:
