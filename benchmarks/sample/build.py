@@ -26,7 +26,7 @@ from benchmarks.sample.trajectories import (
     record,
 )
 from harness.recording import columns
-from harness.recording.columns import StepRow, StoredImage
+from harness.recording.columns import StepRow
 from harness.sample import DATA, conversation_files, files, screenshot_files
 
 _Column = Literal[
@@ -226,16 +226,14 @@ def _turn(rows: Sequence[StepRow]) -> dict[str, Any]:
 
 def read_conversations(path: Path, screenshots: Path, without: Sequence[str] = ()) -> list[StepRow]:
     """Read the steps of a file of conversations as rows, with screenshots unless left out."""
-    pictures: dict[str, StoredImage | None] = {}
+    pictures: dict[str, Any] = {}
     if "screenshot" not in without:
         pictures = {row["action_uid"]: row["screenshot"] for row in columns.read(screenshots)}
     with lzma.open(path, "rt", encoding="utf-8") as file:
         return [row for conversation in json.load(file) for row in _rows_of(conversation, pictures)]
 
 
-def _rows_of(
-    conversation: Mapping[str, Any], pictures: Mapping[str, StoredImage | None]
-) -> Iterator[StepRow]:
+def _rows_of(conversation: Mapping[str, Any], pictures: Mapping[str, Any]) -> Iterator[StepRow]:
     for turn in conversation["turns"]:
         for index, action in enumerate(turn["actions"]):
             yield StepRow(

@@ -31,7 +31,6 @@ from harness.recording.columns import (
     PerformedStep,
     RecordedTask,
     StepRow,
-    StoredImage,
     target_of,
 )
 from harness.recording.session import HEIGHT, WIDTH
@@ -269,7 +268,7 @@ def _step(recorded: Recorded) -> PerformedStep:
 
 def _with_lost_picture(row: StepRow, recorded: Recorded) -> StepRow:
     if recorded.action.picture == "empty":
-        row["screenshot"] = StoredImage(bytes=None, path=None)
+        row["screenshot"] = {"bytes": None, "path": None}
     return row
 
 

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Any, Literal
 from uuid import uuid4
 
 import pyarrow as pa
@@ -155,31 +155,13 @@ def labels_of(node: Node) -> list[Node]:
     ]
 
 
-class StoredImage(TypedDict):
-    """A screenshot in the columns that `datasets` stores pictures in."""
-
-    bytes: bytes | None
-    path: str | None
-
-
-class StepRow(TypedDict):
-    """A step, with one key per column."""
-
-    action_uid: str
-    raw_html: str
-    cleaned_html: str
-    operation: str
-    pos_candidates: list[str]
-    neg_candidates: list[str]
-    website: str
-    domain: str
-    subdomain: str
-    annotation_id: str
-    confirmed_task: str
-    screenshot: StoredImage | None
-    action_reprs: list[str]
-    target_action_index: str
-    target_action_reprs: str
+StepRow = dict[str, Any]
+"""A step: a value for each of `COLUMNS`."""
+COLUMNS = (
+    *("action_uid", "raw_html", "cleaned_html", "operation", "pos_candidates", "neg_candidates"),
+    *("website", "domain", "subdomain", "annotation_id", "confirmed_task", "screenshot"),
+    *("action_reprs", "target_action_index", "target_action_reprs"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,32 +226,29 @@ def _row(trajectory: RecordedTask, step: PerformedStep, index: int, words: list[
         subdomain=trajectory.subdomain,
         annotation_id=trajectory.annotation_id,
         confirmed_task=trajectory.confirmed_task,
-        screenshot=StoredImage(bytes=step.picture, path=path) if step.picture else None,
+        screenshot={"bytes": step.picture, "path": path} if step.picture else None,
         action_reprs=words,
         target_action_index=str(index),
         target_action_reprs=words[index],
     )
 
 
-def _string() -> dict[str, str]:
-    return {"dtype": "string", "_type": "Value"}
-
-
 def schema() -> pa.Schema:
     """Build the columns' types, and the metadata that makes `datasets` decode the screenshot."""
     lists = ("pos_candidates", "neg_candidates", "action_reprs")
+    text = {"dtype": "string", "_type": "Value"}
     fields: list[pa.Field] = []
     features: dict[str, object] = {}
-    for name in StepRow.__annotations__:
+    for name in COLUMNS:
         if name == "screenshot":
             fields.append(pa.field(name, pa.struct({"bytes": pa.binary(), "path": pa.string()})))
             features[name] = {"_type": "Image"}
         elif name in lists:
             fields.append(pa.field(name, pa.list_(pa.field("element", pa.string()))))
-            features[name] = {"feature": _string(), "_type": "Sequence"}
+            features[name] = {"feature": text, "_type": "Sequence"}
         else:
             fields.append(pa.field(name, pa.string()))
-            features[name] = _string()
+            features[name] = text
     described = json.dumps({"info": {"features": features}})
     return pa.schema(fields, metadata={"huggingface": described})
 
@@ -300,7 +279,7 @@ def write(
 
 def read(path: Path, without: Sequence[str] = ()) -> list[StepRow]:
     """Read a file, leaving out some columns."""
-    names = [name for name in StepRow.__annotations__ if name not in without]
+    names = [name for name in COLUMNS if name not in without]
     rows: list[StepRow] = pq.read_table(path, columns=names).to_pylist()
     return rows
 
