@@ -74,19 +74,6 @@ class Foreign(Protocol):
         ...
 
 
-class _Own:
-    """A world in a class of this package: it takes actions and gives answers unchanged."""
-
-    program = f"{__name__}:serve"
-
-    def message(self, action: Mapping[str, Any]) -> tuple[str, Any]:
-        return "act", action
-
-    def read(self, answer: Any) -> tuple[str, Any]:
-        found: tuple[str, Any] = answer
-        return found
-
-
 class Worlds:
     """Worker processes with a world each, started on demand and used again.
 
@@ -96,18 +83,17 @@ class Worlds:
     def __init__(
         self, entry: str | Foreign, options: Mapping[str, Any], *, count: int, limits: TimeLimits
     ) -> None:
-        own = isinstance(entry, str)
-        self._world: Foreign = _Own() if isinstance(entry, str) else entry
+        self._foreign = None if isinstance(entry, str) else entry
         self._limits = limits
         # Workers are killed, and cannot remove their own files and those of their browsers.
         self._files = ExitStack()
         folder = self._files.enter_context(scratch())
         self._workers = [
             Pool(
-                self._world.program,
+                self._foreign.program if self._foreign else f"{__name__}:serve",
                 1,
                 name="worlds",
-                first=(entry, dict(options)) if own else dict(options),
+                first=dict(options) if self._foreign else (entry, dict(options)),
                 environment={"TMPDIR": str(folder)},
             )
             for _ in range(count)
@@ -153,7 +139,8 @@ class Episode:
         if action is None:
             await self._ask(("ready", None), self._limits.start_s, "start")
             return await self._timed(("begin", self._episode))
-        return await self._timed(self._worlds._world.message(msgspec.to_builtins(action)))
+        plain, foreign = msgspec.to_builtins(action), self._worlds._foreign
+        return await self._timed(foreign.message(plain) if foreign else ("act", plain))
 
     async def close(self) -> None:
         """Give the worker back. May be repeated."""
@@ -206,7 +193,9 @@ class Episode:
             ChildEnded: the worker has ended.
             ValueError: the answer is malformed.
         """
-        return self._worlds._world.read(self._worker.ask(message))
+        answer, foreign = self._worker.ask(message), self._worlds._foreign
+        found: tuple[str, Any] = foreign.read(answer) if foreign else answer
+        return found
 
 
 def serve(receive: Receive, send: Send) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,8 +19,7 @@ from harness.benchmarks.episode.benchmark import EpisodeBenchmark
 from harness.benchmarks.episode.browsergym.program import (
     CORE,
     Gym,
-    ask,
-    listed,
+    installed,
     options_of,
     python_at,
 )
@@ -170,16 +168,6 @@ def _own_tasks(data: Path | None, name: str) -> dict[str, dict[str, str]]:
     if not tasks:
         raise DataError(f"{data} has no tasks; write a line each: {form}")
     return tasks
-
-
-@lru_cache(maxsize=8)
-def installed(python: str, suite: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """The tasks of a suite in an environment, and versions of packages. Raises `UserError`."""
-    told = ask(python, SUITES[suite], "tasks")
-    try:
-        return listed(told)
-    except ValueError as error:
-        raise UserError(f"env_python={python}: what it answers is {error}") from None
 
 
 NEWEST = "3.12"

@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -22,7 +23,7 @@ from msgspec import Meta
 
 from adapters.decoding import decoder_of
 from adapters.processes import ChildEnded, Entry, Pool
-from harness.benchmarks.episode.browsergym.suites import Suite
+from harness.benchmarks.episode.browsergym.suites import SUITES, Suite
 from harness.errors import UserError
 from harness.live.acting import LONGEST_WAIT_MS, SCROLLED, USUAL_WAIT_MS, WAYS, NotDone, as_text
 from harness.live.chromium import chromium, launching, scratch
@@ -286,7 +287,7 @@ CORE = ("browsergym-core", "playwright")
 # At the end of the path: nothing of BrowserGym's environment is to be replaced.
 START = "import sys; sys.path.append(sys.argv[1]); from gym_worker import main; main()"
 LIMIT_S = 300.0
-"""Limit for a question outside of an episode, in seconds: some suites take long to import."""
+"""Limit for listing tasks, in seconds: some suites take long to import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,19 +356,21 @@ def options_of(suite: Suite) -> dict[str, Any]:
     }
 
 
-def ask(python: str, suite: Suite, verb: str, given: object = None) -> bytes:
-    """Ask something outside of an episode, and return the answer as JSON. Raises `UserError`."""
+@lru_cache(maxsize=8)
+def installed(python: str, suite: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """The tasks of a suite in an environment, and versions of packages. Raises `UserError`."""
     with scratch() as folder:
         pool = Pool(
             Gym(python, (0, 0)).program,
             1,
             name="browsergym",
-            first=options_of(suite),
+            first=options_of(SUITES[suite]),
             environment={"TMPDIR": str(folder)},
         )
-        asked = pool.threads.submit(pool.ask, (verb, given))
+        asked = pool.threads.submit(pool.ask, ("tasks", None))
         try:
             kind, told = outcome(asked.result(LIMIT_S))
+            found = listed(told) if kind == "done" else None
         except TimeoutError:
             raise UserError(f"env_python={python}: nothing within {LIMIT_S:g} s") from None
         except ChildEnded as error:
@@ -378,7 +381,6 @@ def ask(python: str, suite: Suite, verb: str, given: object = None) -> bytes:
             raise UserError(f"env_python={python}: what it answers is {error}") from None
         finally:
             pool.close()
-    if kind != "done":
+    if found is None:
         raise UserError(str(told))
-    answer: bytes = told
-    return answer
+    return found
