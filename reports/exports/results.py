@@ -69,7 +69,7 @@ def parts_of(run: Run) -> dict[str, str]:
 
     Raises `RunError` if the run cannot be read.
     """
-    from reports.frames.steps import steps_frame
+    from reports.frames.units import steps_frame
     from reports.published.keys import population_of
 
     steps = steps_frame(run)

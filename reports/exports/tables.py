@@ -40,7 +40,7 @@ class CsvExport:
 
     def write(self, runs: Mapping[str, Run], folder: ExportFolder) -> Iterable[str]:
         """Write the tables of all runs together."""
-        from reports.frames.steps import steps_frame
+        from reports.frames.units import steps_frame
         from reports.grid import frame_data
 
         results = [row for label, run in runs.items() for row in _results(label, run)]

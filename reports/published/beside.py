@@ -12,9 +12,8 @@ import pandas as pd
 from parsers import Average
 from reports.grid import Field, described
 from reports.load import RunLike, open_runs
-from reports.published.keys import UNSTATED, Keys
-from reports.published.matching import Matcher, what_differs
-from reports.published.source import Published, key_names, published_rows
+from reports.published.keys import Matcher, what_differs
+from reports.published.source import UNSTATED, Keys, Published, key_names, published_rows
 
 _FIRST = (
     Field("source", "str", "text", "source", "where it was published; see the notes"),
