@@ -164,9 +164,9 @@ def of_success(made: Worked, name: str, column: str) -> dict[str, float | None]:
     }
 
 
-def success_fields(column: str, style: Style, head: str, meaning: str) -> tuple[Field, ...]:
+def success_fields(column: str, style: Style, head: str) -> tuple[Field, ...]:
     """Return the columns of what a success takes (`of_success`)."""
-    return (Field(column, "float64", style, head, meaning), *interval_fields(column, head)[:2])
+    return (Field(column, style, head), *interval_fields(column)[:2])
 
 
 def worked(rows: RunRows) -> Worked:
@@ -256,31 +256,28 @@ def _calls(rows: RunRows, asked: pd.DataFrame) -> list[list[CallCounts]]:
 def fields(declared: Declaration) -> tuple[Field, ...]:
     """Return the columns for runs of a benchmark."""
     unit, units = declared.unit, declared.units
-    per, success = f"$/{unit}", f"all of it per successful {unit}"
     return (
-        Field("run", "str", "text", "run", "the run"),
-        Field(
-            units, "Int64", "count", units, f"{units} that the model was asked about and answered"
-        ),
-        Field(f"calls_per_{unit}", "float64", "seconds", "calls", f"mean number per {unit}"),
-        Field("input_tokens", "float64", "number", "tokens in", f"mean per {unit}, as billed"),
-        Field("cached_tokens", "float64", "number", "cached", "read from a prompt cache"),
-        Field("output_tokens", "float64", "number", "tokens out", f"mean per {unit}, as billed"),
-        Field("thought_tokens", "float64", "number", "thoughts", "of these, as the provider says"),
-        *success_fields("tokens_per_success", "number", "tokens out/success", success),
-        *success_fields("latency_per_success", "seconds", "s/success", success),
-        Field(f"price_per_{unit}", "float64", "dollars", per, "price of the work, mean"),
-        *success_fields("price_per_success", "dollars", "$/success", success),
-        Field("price", "float64", "dollars", "$ work", "price of the work, cached replies too"),
-        Field("cost", "float64", "dollars", "$ billed", "billed here; a cached reply is free"),
-        Field(f"cost_per_{unit}", "float64", "hidden", f"$ billed/{unit}", "billed, mean"),
-        Field("cost_per_success", "float64", "hidden", "$ billed/success", "the same per success"),
-        Field("worked", "Int64", "hidden", "worked", f"{units} the price of whose work is known"),
-        Field("priced", "Int64", "hidden", "priced", f"{units} whose bill is known"),
-        Field("timed", "Int64", "count", "timed", f"{units} whose latency is known"),
-        Field("latency_median", "float64", "seconds", f"s/{unit}", "median seconds of its calls"),
-        Field("latency_p90", "float64", "seconds", "90th", "90th percentile, in seconds"),
-        Field("latency_max", "float64", "seconds", "max", "maximum, in seconds"),
+        Field("run", "text", "run"),
+        Field(units, "count", units),
+        Field(f"calls_per_{unit}", "seconds", "calls"),
+        Field("input_tokens", "number", "tokens in"),
+        Field("cached_tokens", "number", "cached"),
+        Field("output_tokens", "number", "tokens out"),
+        Field("thought_tokens", "number", "thoughts"),
+        *success_fields("tokens_per_success", "number", "tokens out/success"),
+        *success_fields("latency_per_success", "seconds", "s/success"),
+        Field(f"price_per_{unit}", "dollars", f"$/{unit}"),
+        *success_fields("price_per_success", "dollars", "$/success"),
+        Field("price", "dollars", "$ work"),
+        Field("cost", "dollars", "$ billed"),
+        Field(f"cost_per_{unit}"),
+        Field("cost_per_success"),
+        Field("worked", kind="Int64"),
+        Field("priced", kind="Int64"),
+        Field("timed", "count", "timed"),
+        Field("latency_median", "seconds", f"s/{unit}"),
+        Field("latency_p90", "seconds", "90th"),
+        Field("latency_max", "seconds", "max"),
     )
 
 

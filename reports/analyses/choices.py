@@ -38,12 +38,12 @@ Box = tuple[float, float, float, float]
 _CROP = re.compile(r";box=(\d+),(\d+),(\d+),(\d+);", re.ASCII)
 FIELDS = (
     RUN,
-    Field("split", "str", "text", "split", "the split"),
-    Field("bound", "str", "text", "limit", "what the bound follows from"),
-    Field("tasks", "Int64", "count", "tasks", "tasks of the rows"),
-    Field("steps", "Int64", "count", "rows", "rows that the bound is about"),
-    *rate_fields("steps_possible", "of steps", "share of steps that can succeed"),
-    Field("tasks_possible", "float64", "percent", "of tasks", "share of tasks that can succeed"),
+    Field("split", "text", "split"),
+    Field("bound", "text", "limit"),
+    Field("tasks", "count", "tasks"),
+    Field("steps", "count", "rows"),
+    *rate_fields("steps_possible", "of steps"),
+    Field("tasks_possible", "percent", "of tasks"),
 )
 LISTED = "a right element is listed"
 INSIDE = "target wholly inside one picture"
@@ -174,27 +174,29 @@ def _notes(label: str, run: Run, valid: Sequence[StepUnit]) -> Iterator[str]:
 
 
 def position_fields(declared: Declaration) -> tuple[Field, ...]:
-    """Return the columns for runs of a benchmark."""
+    """Return the columns for runs of a benchmark.
+
+    `chance` and `wrong_chance` are what a uniform choice would give; `accuracy` is over the steps
+    whose right element is there.
+    """
     measure = choice_measure(declared)
     there = f"{measure.head} there"
-    expected = "expected wrong picks under a uniform choice"
-    right = "steps whose right element is there"
     return (
         RUN,
-        Field("place", "Int64", "hidden", "place", "the position in the list, from 0"),
-        Field("letter", "str", "text", "letter", "the most frequent letter of the position"),
-        Field("listed", "Int64", "hidden", "listed", "answered steps whose list has the position"),
-        Field("picked", "Int64", "count", "picked", "answered steps that chose it"),
-        Field("share", "float64", "percent", "% of picks", "share among the picks"),
-        *interval("share", "% of picks"),
-        clusters("share", "% of picks"),
-        Field("chance", "float64", "percent", "chance", "share under a uniform choice"),
-        Field("wrong", "Int64", "count", "wrong", "wrong picks there"),
-        Field("wrong_chance", "float64", "number", "by chance", expected),
-        Field("right_there", "Int64", "count", "right one there", right),
-        Field("accuracy", "float64", "percent", there, f"{measure.meaning} of those"),
-        *interval("accuracy", there),
-        clusters("accuracy", there),
+        Field("place", kind="Int64"),
+        Field("letter", "text", "letter"),
+        Field("listed", kind="Int64"),
+        Field("picked", "count", "picked"),
+        Field("share", "percent", "% of picks"),
+        *interval("share"),
+        clusters("share"),
+        Field("chance", "percent", "chance"),
+        Field("wrong", "count", "wrong"),
+        Field("wrong_chance", "number", "by chance"),
+        Field("right_there", "count", "right one there"),
+        Field("accuracy", "percent", there),
+        *interval("accuracy"),
+        clusters("accuracy"),
     )
 
 

@@ -34,20 +34,19 @@ MODEL = ("model", "base_url", "adapter_option")
 def fields(declared: Declaration) -> tuple[Field, ...]:
     """Return the columns for runs of a benchmark."""
     parents, units, main = declared.innermost.many, declared.units, declared.main
-    change = f"{main.meaning} minus that of the run above"
     return (
-        Field("model", "str", "text", "model", "the model or policy"),
+        Field("model", "text", "model"),
         RUN,
-        Field("distractors", "Int64", "count", "distractors", "wrong elements asked for"),
-        Field(parents, "Int64", "count", parents, f"{parents} of the {units} in all of the runs"),
-        Field(units, "Int64", "count", units, f"{units} with scores in all runs of the model"),
-        Field("chance", "float64", "percent", "chance", "share right of a random choice"),
+        Field("distractors", "count", "distractors"),
+        Field(parents, "count", parents),
+        Field(units, "count", units),
+        Field("chance", "percent", "chance"),
         *(
             field
             for measure in declared.in_tables
-            for field in rate_fields(name_of(measure, declared), measure.head, measure.meaning)
+            for field in rate_fields(name_of(measure, declared), measure.head)
         ),
-        *rate_fields("change", f"{main.head}, change", change, True),
+        *rate_fields("change", f"{main.head}, change", True),
     )
 
 
@@ -146,17 +145,15 @@ def picture_fields(declared: Declaration) -> tuple[Field, ...]:
     """Return the columns for runs of a benchmark."""
     units, parents = declared.units, declared.innermost.many
     return (
-        Field("group", "str", "text", units, f"which {units}"),
-        Field("metric", "str", "text", "metric", "the metric"),
-        Field(parents, "Int64", "count", parents, f"their {parents}"),
-        Field(units, "Int64", "count", "n", f"how many {units} have scores in both runs"),
-        *rate_fields("with_picture", "with picture", "the metric with the picture"),
-        *rate_fields("without", "without", "the metric without it"),
-        *rate_fields(
-            "difference", "difference", f"with minus without, paired by {declared.unit}", True
-        ),
-        Field("gained", "Int64", "count", "better with", f"{units} that score higher with it"),
-        Field("lost", "Int64", "count", "worse with", f"{units} that score lower"),
+        Field("group", "text", units),
+        Field("metric", "text", "metric"),
+        Field(parents, "count", parents),
+        Field(units, "count", "n"),
+        *rate_fields("with_picture", "with picture"),
+        *rate_fields("without", "without"),
+        *rate_fields("difference", "difference", True),
+        Field("gained", "count", "better with"),
+        Field("lost", "count", "worse with"),
     )
 
 

@@ -33,7 +33,7 @@ _TEXT = 88
 
 
 def _share(name: str, meaning: str) -> tuple[Column, ...]:
-    ends = (Column(one.name, one.kind, one.meaning) for one in interval(name, ""))
+    ends = (one.column for one in interval(name))
     return (Column(name, "float64", meaning), *ends)
 
 

@@ -21,8 +21,7 @@ from harness.tables import clean
 from parsers import Declaration, Measure
 from parsers.records import Scores
 from reports.errors import SUCCESS, UnitError, classify_run
-from reports.exports import facts
-from reports.exports.facts import public_text
+from reports.exports import results
 from reports.exports.inspect.talk import Show, ShownPictures, Talk, model_usage
 from reports.exports.results import MeasureResult, counted, results_of
 from reports.frames.rows import run_rows
@@ -101,7 +100,7 @@ def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
     manifest, arguments = run.manifest, _known(by_own_names(run.manifest.config))
     git = _mapping(manifest.environment, "git")
     units = list(dict.fromkeys(one.unit_id for one in records))
-    benchmark, repository = facts.benchmark_of(run), facts.repository_of(run)
+    benchmark, repository = results.benchmark_of(run), results.repository_of(run)
     provider, model = manifest.model.get("provider"), manifest.model.get("model")
     named = f"{provider}/" if provider and model else ""
     commit, dirty = str(git.get("commit") or ""), bool(git.get("dirty"))
@@ -114,7 +113,7 @@ def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
         eval_id=id_of("log", id),
         run_id=id_of("run", id),
         task_id=id_of("task", id),
-        created=facts.created(run).isoformat(),
+        created=results.created(run).isoformat(),
         task=benchmark,
         task_args=arguments,
         solver=str(arguments.get("protocol") or "unknown"),
@@ -125,7 +124,7 @@ def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
             samples=len(units),
             sample_ids=units,
         ),
-        model=named + facts.public_text("model", model if named else manifest.model_name),
+        model=named + results.public_text("model", model if named else manifest.model_name),
         model_generate_config=GenerateConfig(**parameters),
         model_args=_known(manifest.options_of("adapter")),
         model_roles={k: ModelConfig(model=v) for k, v in roles.items()} or None,
@@ -307,7 +306,7 @@ class Sampler:
     def _usage(self, record: Unit[Any], calls: Calls) -> list[tuple[str, str, ModelUsage]]:
         """Return role, model and usage; of the model under test, the role is ""."""
         answered = ((call.role, call.reply.model) for call in calls if call.reply.model)
-        models = {role: public_text("model", model) for role, model in answered}
+        models = {role: results.public_text("model", model) for role, model in answered}
         models[""], used = self.model, []
         own = Spent(len(calls), record.usage, record.cost)
         for role, spent in (record.roles or {"": own}).items():
@@ -340,7 +339,7 @@ class Sampler:
             "other_scores": {k: v for k, v in scores if k not in declared and v is not None},
             "detail": msgspec.to_builtins(part.raw),
         }
-        return {name: one for name, one in facts.items() if one not in (None, "", [], {})}
+        return {name: one for name, one in results.items() if one not in (None, "", [], {})}
 
 
 def totals(used: Iterable[Mapping[str, ModelUsage]]) -> dict[str, ModelUsage]:
