@@ -20,13 +20,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reports.costs import cost_table
     from reports.formats import FORMATS, TEST_DATA_NOTE, clean, render
     from reports.frames.runs import runs_frame
-    from reports.frames.steps import steps_frame
+    from reports.frames.units import steps_frame
     from reports.listing import list_runs
     from reports.load import open_runs
     from reports.published.beside import published_beside, published_table
+    from reports.spending import cost_table
     from reports.statuses import status_table
     from reports.tables import main_table
 
@@ -49,13 +49,13 @@ __all__ = [
 _NAMES = {
     "reports.formats": "FORMATS TEST_DATA_NOTE clean render",
     "reports.tables": "main_table",
-    "reports.costs": "cost_table",
+    "reports.spending": "cost_table",
     "reports.listing": "list_runs",
     "reports.published.beside": "published_beside published_table",
     "reports.statuses": "status_table",
     "reports.load": "open_runs",
     "reports.frames.runs": "runs_frame",
-    "reports.frames.steps": "steps_frame",
+    "reports.frames.units": "steps_frame",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.tables.results import POOLED, average_of, cluster_note, coverage, main_text
+from harness.tables.results import POOLED, cluster_note, coverage, main_text
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.comparability import FACTS, row_of
@@ -71,7 +71,12 @@ def board(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:
     )
     return described(
         ({**row, "runs": ", ".join(row["runs"])} for row in rows.values()),
-        (*_fields(table, columns, average), *takes),
+        (
+            Field("model", "text", "model"),
+            *(f for one in columns for f in (Field(one, "percent", one), *interval(one))),
+            Field("runs", kind="str"),
+            *takes,
+        ),
         title="Results by model",
         about=about({**table.attrs, "unranked": _unranked(table, columns)}),
         notes=notes,
@@ -119,19 +124,6 @@ def _among(table: pd.DataFrame, labels: Sequence[str]) -> Differences:
     }
 
 
-def _fields(
-    table: pd.DataFrame, columns: Mapping[str, Sequence[str]], average: Average
-) -> Iterator[Field]:
-    yield Field("model", "str", "text", "model", "the model")
-    for column, (label, *_) in columns.items():
-        main = table.attrs["declarations"][label].main
-        by = "" if main.all_of else f", {average_of(main, average)}"
-        meaning = f"{main.meaning or main.head}{by}"
-        yield Field(column, "float64", "percent", column, meaning)
-        yield from interval(column, column)
-    yield Field("runs", "str", "hidden", "runs", "the runs behind the row")
-
-
 def _takes(table: pd.DataFrame, of_run: Mapping[str, str]) -> Iterator[Field]:
     """Yield what a success takes on each benchmark: shown in dollars, or in tokens without any."""
     spending = table.attrs["spending"]
@@ -147,7 +139,7 @@ def _takes(table: pd.DataFrame, of_run: Mapping[str, str]) -> Iterator[Field]:
             shown = name == ("price" if in_dollars else "tokens")
             column, head = f"{benchmark} {name}", f"{benchmark} {AMOUNTS[name]}/success"
             style = STYLES[name] if shown else "hidden"
-            yield from success_fields(column, style, head, "what a success takes")
+            yield from success_fields(column, style, head)
 
 
 def _unranked(table: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> list[str]:

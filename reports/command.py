@@ -111,7 +111,7 @@ def report(
 
             emit(status_table(runs), form, out)
         else:
-            from reports.costs import cost_table
+            from reports.spending import cost_table
 
             emit(cost_table(runs), form, out)
         return 0

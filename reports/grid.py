@@ -16,9 +16,7 @@ from harness.tables import Cell, Data, Grid, Row, Section, bounds, few_notes
 from harness.tables.grid import NumberStyle, shown
 from reports.frames.units import Column, Kind, plain_values, typed
 
-Style = Literal[NumberStyle, "bounds", "hidden"]
-
-
+Style = Literal[NumberStyle, "hidden"]
 INTERNAL = ("fields", "declared", "marks", "section", "note")
 """Attributes of a described frame that no format holds."""
 
@@ -27,18 +25,22 @@ class Field(NamedTuple):
     """A column of a frame and how it is printed.
 
     name: column name.
-    kind: pandas type.
     style: how values are printed. If the frame has `<name>_low` and `<name>_high`, the interval is
-        printed after the value; with `bounds`, instead of it ("none" if there is no interval).
+        printed after the value. Hidden columns are for programs.
     head: column head.
-    meaning: definition of the column.
+    kind: pandas type; None for that of texts, of counts, or of other numbers, by style.
     """
 
     name: str
-    kind: Kind
-    style: Style
-    head: str
-    meaning: str
+    style: Style = "hidden"
+    head: str = ""
+    kind: Kind | None = None
+
+    @property
+    def column(self) -> Column:
+        """The column of a frame."""
+        usual: Kind = "str" if self.style == "text" else "float64"
+        return Column(self.name, self.kind or ("Int64" if self.style == "count" else usual), "")
 
 
 def described(
@@ -57,7 +59,7 @@ def described(
     """
     rows = list(records)
     known = {field.name: field for field in fields}.values()
-    frame = typed(rows, [Column(field.name, field.kind, field.meaning) for field in known])
+    frame = typed(rows, [field.column for field in known])
     facts: dict[Hashable, Any] = {
         "title": title,
         "about": list(about),
@@ -70,19 +72,19 @@ def described(
     return frame
 
 
-def interval(name: str, head: str) -> tuple[Field, ...]:
+def interval(name: str) -> tuple[Field, ...]:
     """Return the columns of the interval of `name`, see `interval_record`."""
     return (
-        Field(f"{name}_low", "float64", "hidden", head, "lower end of its 95 % interval"),
-        Field(f"{name}_high", "float64", "hidden", head, "upper end"),
-        Field(f"{name}_method", "str", "hidden", head, "its method"),
-        Field(f"{name}_few", "boolean", "hidden", head, "whether it is marked"),
+        Field(f"{name}_low"),
+        Field(f"{name}_high"),
+        Field(f"{name}_method", kind="str"),
+        Field(f"{name}_few", kind="boolean"),
     )
 
 
-def clusters(name: str, head: str) -> Field:
+def clusters(name: str) -> Field:
     """Return the column with the number of tasks behind the interval of `name`."""
-    return Field(f"{name}_clusters", "Int64", "hidden", head, "tasks behind the interval")
+    return Field(f"{name}_clusters", kind="Int64")
 
 
 def described_grid(frame: pd.DataFrame) -> Grid:
@@ -131,17 +133,8 @@ def described_grid(frame: pd.DataFrame) -> Grid:
 
 
 def frame_data(frame: pd.DataFrame, facts: Mapping[str, Any], comments: Iterable[str]) -> Data:
-    """Return what CSV, JSON and parquet hold of a frame."""
-
-    def arrow() -> Any:
-        import pyarrow as pa
-
-        plain = frame.copy(deep=False)
-        plain.attrs = {}
-        return pa.Table.from_pandas(plain, preserve_index=False)
-
-    names = tuple(map(str, frame.columns))
-    return Data(names, tuple(plain_rows(frame)), facts, tuple(comments), arrow)
+    """Return what CSV and JSON hold of a frame."""
+    return Data(tuple(map(str, frame.columns)), tuple(plain_rows(frame)), facts, tuple(comments))
 
 
 def plain_rows(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
@@ -161,11 +154,9 @@ def cell(row: Mapping[str, Any], name: str, style: Style) -> str | Cell:
     """Print a value, with its interval if the row has the ends of one; empty without a value."""
     value = row.get(name)
     if value is None:
-        return "none" if style == "bounds" else ""
+        return ""
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
     few = bool(row.get(f"{name}_few"))
-    if style == "bounds":
-        return bounds(low, high, few=few)
     number = cast(NumberStyle, style)
     if low is None or high is None:
         return shown(value, number)

@@ -82,26 +82,20 @@ def list_runs(
     names = dict.fromkeys(name for one in records for name in one["settings"])
     count: Style = "count" if shown["units"] else "hidden"
     fields = (
-        Field("path", "str", "text", "run", "its directory"),
-        Field("model", "str", "text", "model", "the model or policy"),
-        Field("benchmark", "str", "text", "benchmark", "the benchmark"),
-        Field("split", "str", "text" if shown["split"] else "hidden", "split", "its splits"),
-        Field("protocol", "str", "text", "protocol", "how the model was asked"),
-        Field("state", "str", "text", "state", "how far it is"),
-        Field("settled", "Int64", count, "answered", "how many have a final outcome"),
-        Field("units", "Int64", count, "of", "how many the run has"),
-        Field("measure", "str", "hidden" if one_measure else "text", "measure", "main measure"),
-        Field("score", "float64", "percent", one_measure or "score", "its value"),
-        *interval("score", "score"),
-        Field(
-            "spent",
-            "float64",
-            "dollars" if shown["spent"] else "hidden",
-            "spent",
-            "US dollars spent",
-        ),
-        Field("created", "str", "text", "started", "when it was started (UTC)"),
-        *(Field(f"setting.{name}", "str", "hidden", name, "a setting") for name in names),
+        Field("path", "text", "run"),
+        Field("model", "text", "model"),
+        Field("benchmark", "text", "benchmark"),
+        Field("split", "text" if shown["split"] else "hidden", "split", kind="str"),
+        Field("protocol", "text", "protocol"),
+        Field("state", "text", "state"),
+        Field("settled", count, "answered", kind="Int64"),
+        Field("units", count, "of", kind="Int64"),
+        Field("measure", "hidden" if one_measure else "text", "measure", kind="str"),
+        Field("score", "percent", one_measure or "score"),
+        *interval("score"),
+        Field("spent", "dollars" if shown["spent"] else "hidden", "spent", kind="float64"),
+        Field("created", "text", "started"),
+        *(Field(f"setting.{name}", kind="str") for name in names),
     )
     flat = [
         {

@@ -20,32 +20,24 @@ from reports.settings import about_runs
 
 
 def _fields(declared: Declaration, partial: Collection[Measure]) -> tuple[Field, ...]:
-    unit, units, level = declared.unit, declared.units, declared.innermost
+    units, level = declared.units, declared.innermost
     means = (
         field
         for one in declared.in_tables
         for field in (
-            Field(
-                name_of(one, declared),
-                "float64",
-                "percent",
-                one.head,
-                f"mean {one.meaning} among them",
-            ),
-            Field(
-                measured_name(one, declared), "Int64", "count", "of", f"{units} with a score of it"
-            ),
+            Field(name_of(one, declared), "percent", one.head),
+            Field(measured_name(one, declared), "count", "of"),
         )[: 1 + (one in partial)]
     )
     return (
-        Field("run", "str", "text", "run", "the run"),
-        Field("status", "str", "text", "status", f"how the {unit} ended; of `parsers.Status`"),
-        Field("kind", "str", "text", "kind", "what kind of outcome that is"),
-        Field(units, "Int64", "count", units, "how many"),
-        Field("share", "float64", "percent", "% of answered", f"of the answered valid {units}"),
-        *interval("share", "% of answered"),
-        clusters("share", "% of answered"),
-        Field(level.many, "Int64", "count", level.many, f"{level.many} that have such a {unit}"),
+        Field("run", "text", "run"),
+        Field("status", "text", "status"),
+        Field("kind", "text", "kind"),
+        Field(units, "count", units),
+        Field("share", "percent", "% of answered"),
+        *interval("share"),
+        clusters("share"),
+        Field(level.many, "count", level.many),
         *means,
     )
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reports.reproductions.outcome import Reproduction, reproductions
-from reports.reproductions.words import command_text, published_text
+from reports.reproductions.outcome import Reproduction, command_text, published_text, reproductions
 
 PAGE = Path(__file__).resolve().parents[1] / "reproductions.md"
 MARK = "<!-- from here on made from reports/reproductions/*.toml -->\n"

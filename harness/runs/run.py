@@ -49,7 +49,7 @@ DETAILS = {
 
 SUMMARY_OF = "harness.session.rescoring:summary_of"
 RESULT_GRID = "harness.session.rescoring:grid_of"
-STEPS_FRAME = "reports.frames.steps:steps_frame"
+STEPS_FRAME = "reports.frames.units:steps_frame"
 """Makers of a summary, a table and a frame of a run. By name: reports are made from runs, and a
 caller without frames needs neither reports nor pandas."""
 

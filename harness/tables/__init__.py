@@ -8,7 +8,7 @@
 |---|---|
 | `grid` | `Grid` with its columns, sections, rows and cells; numbers formatted for readers |
 | `text`, `markup` | the formats for readers: text; Markdown, LaTeX and HTML |
-| `data` | CSV, JSON and parquet |
+| `data` | CSV and JSON |
 | `results` | the rows of a table of results |
 
 A grid shows itself in a notebook and as `str(grid)`; `say` prints any text as commands do. Nothing
@@ -40,7 +40,6 @@ from harness.tables.grid import rows_of as rows_of
 
 Format = Literal["text", "markdown", "csv", "latex", "json", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-"""Text formats; `data.to_parquet` returns bytes."""
 
 
 def _with_footnotes_once(grids: Sequence[Grid]) -> list[Grid]:

@@ -1,4 +1,4 @@
-"""Write a grid for programs: CSV, JSON and parquet with all columns, shares between 0 and 1."""
+"""Write a grid for programs: CSV and JSON with all columns, shares between 0 and 1."""
 
 from __future__ import annotations
 
@@ -66,21 +66,3 @@ def json_content(grid: Grid, *, note: str = TEST_DATA_NOTE) -> dict[str, Any]:
 def to_json(content: dict[str, Any]) -> str:
     """Write indented JSON that ends in a newline."""
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
-
-
-def to_parquet(grid: Grid, *, note: str = TEST_DATA_NOTE) -> bytes:
-    """Write parquet with all columns; its metadata have note and facts as JSON, as `vlm-eval`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    data = data_of(grid)
-    if data.arrow is not None:
-        table = data.arrow()
-    else:
-        columns = list(zip(*data.rows, strict=True)) or [() for _ in data.names]
-        table = pa.table([pa.array(values) for values in columns], list(data.names))
-    facts = json.dumps({"note": note, **data.facts}).encode()
-    metadata = {**(table.schema.metadata or {}), b"vlm-eval": facts}
-    out = io.BytesIO()
-    pq.write_table(table.replace_schema_metadata(metadata), out)
-    return out.getvalue()

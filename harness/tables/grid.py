@@ -101,20 +101,18 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A table for programs (CSV, JSON, parquet): every column, nothing rounded.
+    """A table for programs (CSV, JSON): every column, nothing rounded.
 
     names: column names.
     rows: plain Python values, None where one is missing; shares lie between 0 and 1.
-    facts: further values, next to the rows in JSON, and in the metadata of parquet.
+    facts: further values, next to the rows in JSON.
     comments: lines of CSV above the header.
-    arrow: builds the `pyarrow.Table` of parquet; by default the rows with inferred types.
     """
 
     names: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
     comments: tuple[str, ...] = ()
-    arrow: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

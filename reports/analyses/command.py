@@ -42,7 +42,7 @@ def distractors(runs: tuple[Path, ...]) -> pd.DataFrame:
 
     Scores are computed on the steps that all runs of a model share.
     """
-    from reports.analyses.distractors import distractor_curve
+    from reports.analyses.paired import distractor_curve
 
     return distractor_curve(runs)
 
@@ -51,7 +51,7 @@ def distractors(runs: tuple[Path, ...]) -> pd.DataFrame:
 @RUN
 def positions(run: Path) -> pd.DataFrame:
     """Show how often RUN picks each position of the list, against chance, and how accurately."""
-    from reports.analyses.positions import option_positions
+    from reports.analyses.choices import option_positions
 
     return option_positions(run)
 
@@ -61,7 +61,7 @@ def positions(run: Path) -> pd.DataFrame:
 @click.argument("other", metavar="RUN", type=A_RUN)
 def picture(one: Path, other: Path) -> pd.DataFrame:
     """Compare a run with pictures to one of the same model with image policy none, by step."""
-    from reports.analyses.picture import picture_effect
+    from reports.analyses.paired import picture_effect
 
     return picture_effect(one, other)
 
@@ -79,7 +79,7 @@ def independence(run: Path) -> pd.DataFrame:
 @RUN
 def ceiling(run: Path) -> pd.DataFrame:
     """Bound the scores of any model by what RUN showed: candidates, pictures, valid rows."""
-    from reports.analyses.ceiling import ceilings
+    from reports.analyses.choices import ceilings
 
     return ceilings(run)
 

@@ -26,22 +26,17 @@ def fields(declared: Declaration, measure: Measure) -> tuple[Field, ...]:
     parents, units, each = declared.innermost.many, declared.units, declared[measure.all_of]
     return (
         RUN,
-        Field("group", "str", "text", f"valid {units}", f"{parents} with so many valid {units}"),
-        Field(parents, "Int64", "count", parents, f"complete {parents} with a valid row"),
-        Field(units, "Int64", "hidden", units, f"their valid {units}"),
-        Field(name_of(each, declared), "float64", "percent", each.head, f"{each.meaning}, micro"),
-        Field("succeeded", "Int64", "count", "succeeded", f"{parents} all of whose {units} do"),
-        Field("observed", "float64", "percent", measure.head, "their share"),
-        *interval("observed", measure.head),
-        Field("one_rate", "float64", "percent", "one rate", "expected with the run's own rate"),
-        *(
-            Field(f"by_{name}", "float64", "percent", f"by {name}", f"with that of the {name}")
-            for name, _ in _grouped(declared)
-        ),
-        Field(
-            "correlated", "float64", "percent", "correlated", f"with that correlation in {parents}"
-        ),
-        Field("p", "float64", "p", "p", "two-sided, of the successes under one rate for all"),
+        Field("group", "text", f"valid {units}"),
+        Field(parents, "count", parents),
+        Field(units, kind="Int64"),
+        Field(name_of(each, declared), "percent", each.head),
+        Field("succeeded", "count", "succeeded"),
+        Field("observed", "percent", measure.head),
+        *interval("observed"),
+        Field("one_rate", "percent", "one rate"),
+        *(Field(f"by_{name}", "percent", f"by {name}") for name, _ in _grouped(declared)),
+        Field("correlated", "percent", "correlated"),
+        Field("p", "p", "p"),
     )
 
 

@@ -23,7 +23,7 @@ Values = Sequence[float | None]
 """A value per unit; None where it was not measured."""
 AVERAGES: tuple[tuple[Average, str], ...] = (("macro", ""), ("micro", "_micro"))
 """The averages of a rate, with the ends of its columns."""
-RUN = Field("run", "str", "text", "run", "the run")
+RUN = Field("run", "text", "run")
 
 
 class Analysed:
@@ -161,13 +161,13 @@ def rate(
     return record
 
 
-def rate_fields(name: str, head: str, meaning: str, points: bool = False) -> Iterable[Field]:
+def rate_fields(name: str, head: str, points: bool = False) -> Iterable[Field]:
     """Return the columns that `rate` fills; only the macro ones are printed."""
     return (
-        Field(name, "float64", "points" if points else "percent", head, f"{meaning}, macro"),
-        *interval(name, head),
-        Field(f"{name}_micro", "float64", "hidden", head, f"{meaning}, micro"),
-        *interval(f"{name}_micro", head),
+        Field(name, "points" if points else "percent", head),
+        *interval(name),
+        Field(f"{name}_micro"),
+        *interval(f"{name}_micro"),
     )
 
 

@@ -5,8 +5,7 @@
 
 | module | content |
 |---|---|
-| `results` | a run's measures, one by one, as `vlm-eval report` computes them |
-| `facts` | facts about a run and its units other than their numbers |
+| `results` | a run's measures, one by one, as `vlm-eval report` computes them, and facts about it |
 | `tables` (`csv`, `parquet`), `eee`, `hub`, `inspect` | formats |
 | `command` | `vlm-eval export` |
 

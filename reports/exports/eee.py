@@ -22,14 +22,13 @@ import msgspec
 
 from harness.tables import clean
 from reports.comparability import row_of
-from reports.exports import ExportError, facts, file_name, option
-from reports.exports.facts import LIBRARY, benchmark_of
+from reports.exports import ExportError, file_name, option, results
+from reports.exports.results import LIBRARY, MeasureResult, benchmark_of, parts_of, results_of
 from reports.names import name_of
 
 if TYPE_CHECKING:
     from harness.runs import Run
     from reports.exports import ExportFolder
-    from reports.exports.results import MeasureResult
 
 WORDS = {
     "relationship": ("first_party", "third_party", "collaborative", "other"),
@@ -72,7 +71,7 @@ class EeeExport:
 
     def model_id(self, run: Run) -> str:
         """Return the model as `developer/name`; `/name` where the developer is not known."""
-        name, developer = str(run.manifest.model.get("model") or facts.model_of(run)), ""
+        name, developer = str(run.manifest.model.get("model") or results.model_of(run)), ""
         if PurePath(name).is_absolute() or name.startswith((".", "~")):
             name = PurePath(name).name
         if _IN_ORGANISATION.fullmatch(name):
@@ -100,20 +99,19 @@ class EeeExport:
     def record(self, run: Run) -> dict[str, Any]:
         """Return the record of a run. Raises `RunError`, and `ExportError` if nothing is measured,
         a value is not a share, or the time is not one."""
-        from reports.exports.results import parts_of, results_of
         from reports.load import guarding_notes
 
         manifest, model, parts = run.manifest, self.model_id(run), parts_of(run)
-        begun = f"{facts.created(run).timestamp():.0f}"
-        measured = [one for one in results_of(run) if facts.share(run, one) is not None]
+        begun = f"{results.created(run).timestamp():.0f}"
+        measured = [one for one in results_of(run) if results.share(run, one) is not None]
         if not measured:
             raise ExportError(f"{run.path} has nothing measured yet")
         last = manifest.sessions[-1].started if manifest.sessions else manifest.created
-        retrieved = facts.time_of(last, f"a time in the manifest of {run.path}")
+        retrieved = results.time_of(last, f"a time in the manifest of {run.path}")
         of_run = {"note": guarding_notes([run.path]), "run": run.name}
         of_run |= {} if run.complete else {"finished": "false"}
         of_library = {"run_schema": manifest.schema, "reading_rules": manifest.reading}
-        answered_by = (facts.public_text("model", one) for one in manifest.answered_by)
+        answered_by = (results.public_text("model", one) for one in manifest.answered_by)
         of_model = {name: manifest.model.get(name) for name in ("provider", "revision")}
         of_model |= {"answered_by": ", ".join(answered_by)}
         of_model |= {"deployment_type": self.deployment, "model_availability": self.availability}
@@ -131,11 +129,11 @@ class EeeExport:
             },
             "eval_library": {
                 "name": LIBRARY,
-                "version": facts.version_of(run),
+                "version": results.version_of(run),
                 "additional_details": _texts(of_library),
             },
             "model_info": {
-                "name": facts.model_of(run),
+                "name": results.model_of(run),
                 "id": model,
                 "additional_details": _texts(of_model),
             },
@@ -155,7 +153,7 @@ def _result(run: Run, result: MeasureResult, part: str | None) -> dict[str, Any]
     """Return the record of a measure on a split; `part` is what the run has of the split."""
     config, measure, average = run.manifest.chosen, result.measure, result.average
     name = name_of(measure, run.manifest.declaration)
-    meaning = f"{measure.meaning or measure.head}, {facts.average_text(run, result)}"
+    meaning = f"{measure.meaning or measure.head}, {results.average_text(run, result)}"
     named = run.name, result.split, name, average or "parents", result.line
     kind = "pass_rate" if measure.all_of else measure.name if result.graded else "accuracy"
     rules = {one: value for one, value in config.items() if row_of(one).about == "scoring"}
@@ -208,7 +206,7 @@ def _score(run: Run, result: MeasureResult, part: str | None) -> dict[str, Any]:
 
 
 def _data(run: Run, result: MeasureResult) -> dict[str, Any]:
-    origin, repository = run.manifest.dataset, facts.repository_of(run)
+    origin, repository = run.manifest.dataset, results.repository_of(run)
     details: dict[str, Any] = {"split": result.split, "origin": origin.get("origin")}
     shared: dict[str, Any] = {"dataset_name": benchmark_of(run)}
     if repository is not None:
@@ -228,7 +226,7 @@ def _generation(run: Run) -> dict[str, Any]:
     files = {"prompts_sha256": manifest.prompts, "pictures": manifest.pictures}
     return {
         "generation_args": arguments,
-        "additional_details": _texts({**facts.public_settings(run), **files}),
+        "additional_details": _texts({**results.public_settings(run), **files}),
     }
 
 

@@ -18,14 +18,17 @@ from typing import TYPE_CHECKING
 from harness.tables import bounds, clean
 from parsers import Declaration
 from reports.exports import ExportError, file_name, option
-from reports.exports.facts import (
+from reports.exports.results import (
     LIBRARY,
+    MeasureResult,
     average_text,
     benchmark_of,
     created,
     model_of,
+    parts_of,
     public_settings,
     repository_of,
+    results_of,
     share,
     version_of,
 )
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
 
     from harness.runs import Run
     from reports.exports import ExportFolder
-    from reports.exports.results import MeasureResult
 
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 PART = "_part"
@@ -101,8 +103,6 @@ class HubExport:
 
     def _entries(self, run: Run, dataset: tuple[str, str]) -> Iterator[EvalResultEntry]:
         from huggingface_hub import EvalResultEntry
-
-        from reports.exports.results import parts_of, results_of
 
         parts = parts_of(run)
         seen: dict[str, tuple[str, str]] = {}

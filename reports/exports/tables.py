@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from harness.tables import Data, Grid, render
 from reports.exports import option
+from reports.exports.results import parts_of, results_of
 from reports.load import guarding_notes
 from reports.names import name_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from harness.runs import Run
     from reports.exports import ExportFolder
 
@@ -40,27 +43,31 @@ class CsvExport:
 
     def write(self, runs: Mapping[str, Run], folder: ExportFolder) -> Iterable[str]:
         """Write the tables of all runs together."""
-        from reports.frames.steps import steps_frame
-        from reports.grid import frame_data
+        import pyarrow as pa
+
+        from reports.frames.units import steps_frame
 
         results = [row for label, run in runs.items() for row in _results(label, run)]
-        self._put(folder, "results", _data(RESULTS, results))
+        self._put(folder, "results", _table(RESULTS, results))
         settings = list(_runs(runs))
         names = dict.fromkeys(name for row in settings for name in row)
-        self._put(folder, "runs", _data(tuple(names), settings))
+        self._put(folder, "runs", _table(tuple(names), settings))
         if self.with_steps:
             frame = steps_frame(runs.values(), texts=True)
-            self._put(folder, "steps", frame_data(frame, {}, ()))
+            frame.attrs = {}
+            self._put(folder, "steps", pa.Table.from_pandas(frame, preserve_index=False))
             yield from filter(None, [guarding_notes(run.path for run in runs.values())])
 
-    def _put(self, folder: ExportFolder, name: str, data: Data) -> None:
-        from harness.tables.data import to_parquet
+    def _put(self, folder: ExportFolder, name: str, table: pa.Table) -> None:
+        import pyarrow.parquet as pq
 
-        grid, path = Grid("", (), (), data=data), folder.path(f"{name}.{self.form}")
+        path = folder.path(f"{name}.{self.form}")
         if self.form == "parquet":
-            path.write_bytes(to_parquet(grid, note=""))
-        else:
-            path.write_text(render(grid, "csv", note=""), encoding="utf-8", newline="")
+            pq.write_table(table, path)
+            return
+        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        grid = Grid("", (), (), data=Data(tuple(table.column_names), tuple(rows)))
+        path.write_text(render(grid, "csv", note=""), encoding="utf-8", newline="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +78,6 @@ class ParquetExport(CsvExport):
 
 
 def _results(label: str, run: Run) -> Iterator[dict[str, Any]]:
-    from reports.exports.results import parts_of, results_of
-
     parts = parts_of(run)
     config = run.manifest.config
     for one in results_of(run):
@@ -106,9 +111,11 @@ def _runs(runs: Mapping[str, Run]) -> Iterator[dict[str, Any]]:
         yield {**fact, "note": guarding_notes([run.path]) or None, **settings}
 
 
-def _data(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Data:
+def _table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    import pyarrow as pa
+
     columns = [_of_one_type([row.get(name) for row in rows]) for name in names]
-    return Data(tuple(names), tuple(zip(*columns, strict=True)))
+    return pa.table([pa.array(values) for values in columns], list(names))
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:

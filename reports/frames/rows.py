@@ -18,7 +18,7 @@ from harness.tables.results import POOLED
 from parsers import AggregationRules, Declaration, Measure, Results, Status, results
 from parsers.counting import Observed, Trial, observed
 from reports.comparability import row_of
-from reports.frames.steps import frame_of
+from reports.frames.units import frame_of
 from reports.load import RunLike, open_runs
 
 InvalidRule = Literal["exclude", "fail"]

@@ -12,29 +12,22 @@ import pandas as pd
 from parsers import Average
 from reports.grid import Field, described
 from reports.load import RunLike, open_runs
-from reports.published.keys import UNSTATED, Keys
-from reports.published.matching import Matcher, what_differs
-from reports.published.source import Published, key_names, published_rows
+from reports.published.keys import Matcher, what_differs
+from reports.published.source import UNSTATED, Keys, Published, key_names, published_rows
 
 _FIRST = (
-    Field("source", "str", "text", "source", "where it was published; see the notes"),
-    Field("model", "str", "text", "model", "the model, in the words of the source"),
-    Field("split", "str", "text", "split", "the split, or the parent that it is about"),
+    Field("source", "text", "source"),
+    Field("model", "text", "model"),
+    Field("split", "text", "split"),
 )
-_SPREAD = Field("spread", "float64", "percent", "SD", "of the last measure, over repetitions")
+_SPREAD = Field("spread", "percent", "SD")
 _LAST = (
-    Field(
-        "inferred",
-        "str",
-        "hidden",
-        "inferred",
-        "keys inferred because the source does not state them",
-    ),
-    Field("paper", "str", "hidden", "paper", "the paper"),
-    Field("table", "str", "hidden", "table", "its table"),
+    Field("inferred", kind="str"),
+    Field("paper", kind="str"),
+    Field("table", kind="str"),
 )
-ALIKE = Field("alike", "str", "text", "as in", "the runs that were measured alike")
-DIFFERS = Field("differs", "str", "text", "differs in", "keys in which no run equals it")
+ALIKE = Field("alike", "text", "as in")
+DIFFERS = Field("differs", "text", "differs in")
 
 NOTHING = "No published result."
 NEVER_RANKED = "In the order of their sources; rows with different keys must not be ranked."
@@ -100,12 +93,9 @@ def _fields(rows: Sequence[Published]) -> tuple[Field, ...]:
     measures = (measure for scope in scopes for measure in scope.measures.items())
     return (
         *_FIRST,
-        *(Field(name, "float64", "percent", head, text) for name, (head, text) in measures),
+        *(Field(name, "percent", head) for name, (head, text) in measures),
         _SPREAD,
-        *(
-            Field(name, "str", "hidden", name, f"{name}: one of the keys that decide what compares")
-            for name in key_names(scopes)
-        ),
+        *(Field(name, kind="str") for name in key_names(scopes)),
         *_LAST,
     )
 

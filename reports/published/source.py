@@ -38,7 +38,7 @@ What is wrong in a file is found by its tests (`tests/reports/published/checks.p
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -47,9 +47,39 @@ import msgspec
 
 from adapters.decoding import convert_to
 from adapters.input_files import utf8_bytes
+from harness.settings import SETTINGS
 from parsers import Declaration
+from reports.comparability import TABLE, row_of
 from reports.names import name_of
-from reports.published.keys import ANY, AVERAGE, UNSTATED, Keys, setting_keys, text_of
+
+Keys = Mapping[str, str]
+
+UNSTATED = "unstated"
+"""A key that the source does not state; equals nothing, not even itself."""
+ANY = "any"
+"""A key that does not matter for a result; equals everything."""
+AVERAGE = "average"
+
+
+@cache
+def setting_keys() -> tuple[str, ...]:
+    """Return the settings that are keys by their own names."""
+    return tuple(
+        name
+        for name in dict.fromkeys((*SETTINGS, *TABLE))
+        if (name in TABLE or SETTINGS[name].identity)
+        and not ((row := row_of(name)).ranked or row.key)
+    )
+
+
+def text_of(value: object) -> str:
+    """Return a value as a key holds it.
+
+    >>> text_of(True), text_of(5), text_of("all")
+    ('yes', '5', 'all')
+    """
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
 
 FOLDER = Path(__file__).parent
 ROUNDED = 0.001

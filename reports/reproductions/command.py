@@ -31,8 +31,7 @@ def reproduce(name: str | None, options: tuple[str, ...]) -> int:
       vlm-eval reproduce gpt-4-autowebbench --max-cost 5 --model gpt-5.4
     """
     from harness.tables import render, say, terminal_width
-    from reports.reproductions.outcome import reproductions
-    from reports.reproductions.words import list_grid
+    from reports.reproductions.outcome import list_grid, reproductions
 
     known = reproductions()
     if name is None:
@@ -46,8 +45,7 @@ def reproduce(name: str | None, options: tuple[str, ...]) -> int:
 def _carry_out(context: click.Context, one: Reproduction, added: tuple[str, ...]) -> int:
     from harness.tables import render, say, terminal_width
     from reports.load import guarding_notes, is_begun
-    from reports.reproductions.outcome import outcome_grid, outcome_of
-    from reports.reproductions.words import heading
+    from reports.reproductions.outcome import heading, outcome_grid, outcome_of
 
     assert context.parent is not None and isinstance(context.parent.command, click.Group)
     run = context.parent.command.get_command(context.parent, "run")
@@ -94,7 +92,7 @@ def _without(declared: Sequence[str], added: click.Context) -> list[str]:
     """Remove options that the user gives, and that can be given several times, from the declared
     ones: they would add up."""
     from harness.settings import SETTINGS, SEVERAL
-    from reports.reproductions.words import grouped
+    from reports.reproductions.outcome import grouped
 
     replaced: set[str] = set()
     pairs: set[tuple[str, str]] = set()
@@ -142,7 +140,7 @@ def values_of(started: click.Context) -> dict[str, Any]:
 
 def _text(value: Any) -> str:
     """Format the value of an option; secrets are masked."""
-    from reports.reproductions.words import shown
+    from reports.reproductions.outcome import shown
 
     if value in (None, ()):
         return "none"

@@ -55,8 +55,7 @@ def view(
     """
     if port is not None and not serve:
         raise click.UsageError("--port belongs to --serve")
-    from reports.view.folder import ViewError, check, clear
-    from reports.view.write import RunsPage
+    from reports.view.write import RunsPage, ViewError, check, clear
 
     def make(folder: Path, named: Path | None = None) -> RunsPage:
         """Write the page into a folder; where a new one is moved, `named` is what it becomes."""
@@ -97,7 +96,7 @@ def _bar(label: str, length: int) -> Iterator[Callable[[], None]]:
 
 def _browse(folders: tuple[Path, ...], port: int) -> None:
     """Serve all runs below some folders until interrupted."""
-    from reports.view.browse import serve_runs
+    from reports.view.serving import serve_runs
 
     with (
         tempfile.TemporaryDirectory(prefix="vlm-eval-view-") as work,

@@ -23,8 +23,7 @@ from reports.command import report
 from reports.comparison.command import compare
 from reports.comparison.compare import compare_runs
 from reports.frames.runs import runs_frame
-from reports.frames.steps import steps_frame
-from reports.frames.units import KindColumns, unit_column
+from reports.frames.units import KindColumns, steps_frame, unit_column
 from reports.keys import Key, banded
 from reports.kind import REPORTS, KindReports
 from reports.tables import leaderboard, main_table

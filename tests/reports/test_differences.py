@@ -15,7 +15,7 @@ from reports.comparability import BY_OWN_NAME, FACTS, OF_ADAPTER, OF_PROTOCOL, T
 from reports.formats import render
 from reports.frames.runs import runs_frame
 from reports.load import open_runs
-from reports.published.keys import setting_keys
+from reports.published.source import setting_keys
 from reports.settings import Setting, compare, difference_lines, settings_of, unranked
 from reports.tables import main_table
 from tests.reports.runs import setup, worked, write

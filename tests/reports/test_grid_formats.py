@@ -16,11 +16,11 @@ from reports.grid import Field, described, interval
 
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=alert(1)>-->=1+1 \x1b[2J | & $x$"
 FIELDS = (
-    Field("name", "str", "text", "name", "a name"),
-    Field("n", "Int64", "count", "n", "a count"),
-    Field("share", "float64", "percent", "share", "a share"),
-    *interval("share", "share"),
-    Field("inner", "str", "hidden", "inner", "not for readers"),
+    Field("name", "text", "name"),
+    Field("n", "count", "n"),
+    Field("share", "percent", "share"),
+    *interval("share"),
+    Field("inner", kind="str"),
 )
 
 

@@ -13,9 +13,8 @@ import pytest
 
 from adapters.conversation import Usage
 from reports.comparison.compare import compare_runs
-from reports.costs import cost_table
 from reports.formats import render
-from reports.spending import per_success, ratio_difference
+from reports.spending import cost_table, per_success, ratio_difference
 from reports.tables import leaderboard, main_table
 from tests.reports.runs import call, setup, step, worked, write
 

@@ -13,14 +13,13 @@ import pytest
 from adapters.conversation import Usage
 from harness.runs import CallRecord, RunError, StepUnit
 from parsers import ELEMENT_ONLY, Prediction, Status
-from reports.analyses.ceiling import ceilings
-from reports.analyses.distractors import distractor_curve
+from reports.analyses.choices import ceilings, option_positions
 from reports.analyses.independence import task_independence
-from reports.analyses.positions import option_positions
-from reports.costs import cost_table
+from reports.analyses.paired import distractor_curve
 from reports.errors.table import errors_table
 from reports.errors.table import render as render_errors
 from reports.formats import render
+from reports.spending import cost_table
 from reports.statuses import kind_of, status_table
 from tests.reports.runs import call, setup, step, worked, write
 

@@ -25,7 +25,7 @@ from harness.runs.live_steps import PerformedAction, Sight
 from harness.runs.pictures import made_again
 from harness.tables import clean
 from reports.exports import ExportError
-from reports.exports.facts import public_text
+from reports.exports.results import public_text
 
 STOP_REASONS: dict[Finish, im.StopReason] = {
     Finish.STOP: "stop",

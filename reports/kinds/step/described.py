@@ -23,13 +23,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from harness.runs import CallRecord
 from parsers.cleaned_page import parse_page
 from parsers.records import Choice
-from reports.kinds.step.error_classes import Relation
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -48,6 +48,18 @@ _TYPES = {
     **dict.fromkeys(("submit", "button", "reset", "image"), "button"),
     **dict.fromkeys(("checkbox", "radio", "range", "file", "color")),
 }
+
+
+class Relation(StrEnum):
+    """Relations of a wrongly chosen element to the right one, the closest first."""
+
+    SAME_TEXT = "same text"
+    ANCESTOR = "ancestor"
+    DESCENDANT = "descendant"
+    NEIGHBOUR = "neighbour"
+    SAME_ROLE = "same role"
+    ELSEWHERE = "elsewhere"
+    UNKNOWN_PAGE = "unknown page"
 
 
 @dataclass(frozen=True, slots=True)

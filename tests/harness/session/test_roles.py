@@ -14,7 +14,7 @@ import harness
 from adapters import Reply
 from harness.errors import UserError
 from harness.protocols import PROTOCOLS
-from reports.costs import cost_table
+from reports.spending import cost_table
 from tests.harness.commands.tool import DEV, call, calls, summary
 from tests.harness.engine.support import BatchModel
 from tests.servers import Answer, Ask, WireServer, error

@@ -11,7 +11,7 @@ import pytest
 from harness.runs import open_run
 from harness.runs.answerers import another_deployment
 from reports.load import deployment_lines, open_runs
-from reports.published.matching import Matcher
+from reports.published.keys import Matcher
 from reports.published.source import published_rows
 from tests.harness.commands.tool import Called, call, isolate
 from tests.servers import Answer, Ask, WireServer, error

@@ -15,8 +15,7 @@ import pytest
 from harness.runs import RunError, StepUnit
 from parsers import t_interval
 from parsers.records import Choice
-from reports.analyses.distractors import distractor_curve
-from reports.analyses.picture import picture_effect
+from reports.analyses.paired import distractor_curve, picture_effect
 from reports.formats import render
 from tests.reports.runs import setup, step, write
 from tests.units import changed, flat

@@ -12,7 +12,7 @@ import pytest
 
 from adapters.conversation import Picture
 from harness.runs import StepUnit
-from reports.analyses.ceiling import (
+from reports.analyses.choices import (
     BOTH,
     INSIDE,
     LISTED,

@@ -10,11 +10,9 @@ import pytest
 
 from harness.commands.main import run
 from harness.runs import RunError
-from reports.analyses.ceiling import ceilings
-from reports.analyses.distractors import distractor_curve
+from reports.analyses.choices import ceilings, option_positions
 from reports.analyses.independence import task_independence
-from reports.analyses.picture import picture_effect
-from reports.analyses.positions import option_positions
+from reports.analyses.paired import distractor_curve, picture_effect
 from reports.kind import REPORTS, KindReports
 from tests.reports.photos import photo, photo_run
 from tests.reports.runs import worked, write

@@ -12,7 +12,7 @@ import pytest
 from harness.runs import StepUnit
 from parsers import MIND2WEB, Prediction, Status
 from parsers.records import F1_VARIANTS, Choice
-from reports.analyses.positions import Pick, option_positions, pick_of, place_test
+from reports.analyses.choices import Pick, option_positions, pick_of, place_test
 from reports.formats import render
 from tests.reports.runs import setup, step, worked, write
 from tests.units import changed, step_scores

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from harness.runs import StepUnit
 from parsers import ELEMENT_ONLY, OPERATIONS, Prediction, Status
-from reports.kinds.step.error_classes import CLASSES, ErrorClass, Relation
-from reports.kinds.step.errors import StepError, classify
+from reports.kinds.step.described import Relation
+from reports.kinds.step.errors import CLASSES, ErrorClass, StepError, classify
 from tests.reports.errors.cases import CHOICES, PAGE, TARGET, not_offered, record, rounds
 from tests.units import changed
 

@@ -8,8 +8,7 @@ import pytest
 
 from reports.errors.labels import DEFAULT_LABELS
 from reports.kinds.step.described import NEAR, RARE
-from reports.kinds.step.error_classes import CLASSES
-from reports.kinds.step.errors import NEAR_EDIT, NEAR_F1
+from reports.kinds.step.errors import CLASSES, NEAR_EDIT, NEAR_F1
 
 PAGE = Path(__file__).parents[3] / "docs" / "errors.md"
 

@@ -12,8 +12,14 @@ from harness.benchmarks import open_steps
 from harness.page import Page
 from parsers.cleaned_page import PageError
 from parsers.records import Description
-from reports.kinds.step.described import PageNodes, described_target, first_replies, gap, near
-from reports.kinds.step.error_classes import Relation
+from reports.kinds.step.described import (
+    PageNodes,
+    Relation,
+    described_target,
+    first_replies,
+    gap,
+    near,
+)
 from reports.kinds.step.errors import edit_distance
 from tests.reports.errors.cases import CHOICES, record, rounds
 

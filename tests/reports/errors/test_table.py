@@ -19,11 +19,16 @@ from harness.tables import FORMATS
 from parsers import Status
 from reports.errors import classify_run
 from reports.errors.command import errors
-from reports.errors.frame import columns, errors_frame, keys
 from reports.errors.labels import Label, add_labels, read_labels
-from reports.errors.table import columns as table_columns
-from reports.errors.table import errors_table, render
-from reports.kinds.step.error_classes import ErrorClass
+from reports.errors.table import (
+    columns,
+    errors_frame,
+    errors_table,
+    frame_columns,
+    keys,
+    render,
+)
+from reports.kinds.step.errors import ErrorClass
 from tests.reports.errors.cases import CHOICES, PAGE, record, rounds
 from tests.reports.runs import schema, write
 from tests.units import changed
@@ -160,7 +165,7 @@ def test_the_frame_has_its_schema(run: Path) -> None:
     add_labels(run, [Label("s1", "pop-up")])
     opened = open_run(run, _page)
     frame = errors_frame(opened)
-    assert {name: str(kind) for name, kind in frame.dtypes.items()} == schema(columns(opened))
+    assert {name: str(kind) for name, kind in frame.dtypes.items()} == schema(frame_columns(opened))
     assert frame["described_target"].tolist()[1]
     assert frame["human_label"].tolist()[1] == "pop-up"
 
@@ -188,7 +193,7 @@ def test_every_format_carries_the_note_and_no_control_characters(run: Path, form
         assert "<" not in text
     if form == "csv":
         rows = list(csv.reader(line for line in text.splitlines() if line[0] != "#"))
-        assert {len(row) for row in rows} == {len(table_columns("steps"))}
+        assert {len(row) for row in rows} == {len(columns("steps"))}
         assert not any(cell.startswith("=") for row in rows for cell in row)
 
 

@@ -12,8 +12,7 @@ from harness.runs import Unit
 from parsers import Declaration, Level, Measure, Prediction, Status
 from reports.errors import by_outcome, general_classes
 from reports.errors.command import errors
-from reports.errors.frame import errors_frame, keys
-from reports.errors.table import errors_table, render
+from reports.errors.table import errors_frame, errors_table, keys, render
 from tests.reports.photos import PHOTOS, photo, photo_run
 
 LEVELS = (Level("album"),)

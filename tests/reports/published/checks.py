@@ -9,8 +9,10 @@ from typing import get_args
 from harness.benchmarks.step.options import StepOptions
 from harness.settings import SETTINGS, declared_by
 from parsers.declaration import Average
-from reports.published.keys import ANY, AVERAGE, UNSTATED, setting_keys, text_of
 from reports.published.source import (
+    ANY,
+    AVERAGE,
+    UNSTATED,
     Publication,
     Published,
     PublishedFile,
@@ -20,6 +22,8 @@ from reports.published.source import (
     key_names,
     read_file,
     read_rows,
+    setting_keys,
+    text_of,
 )
 
 KNOWN = {**SETTINGS, **declared_by(StepOptions)}

@@ -12,7 +12,7 @@ from msgspec import structs
 from parsers import Declaration, Level, Measure
 from parsers.grounding import GroundingDetail, Target
 from reports.published import beside as module
-from reports.published import matching
+from reports.published import keys as matching
 from reports.published.beside import LANDMARKS, published_beside
 from reports.published.source import published_rows
 from tests.reports.published.checks import checked_rows

@@ -15,8 +15,7 @@ from parsers import Declaration, Level, Measure
 from reports.comparability import TABLE
 from reports.published import beside as module
 from reports.published.beside import published_beside, published_table
-from reports.published.keys import keys_of
-from reports.published.matching import Matcher, what_differs
+from reports.published.keys import Matcher, keys_of, what_differs
 from reports.published.source import (
     FOLDER,
     Published,

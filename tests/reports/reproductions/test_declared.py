@@ -20,8 +20,7 @@ from harness.runs import open_run
 from harness.settings import SETTINGS
 from parsers import Average
 from reports.published import keys as published_keys
-from reports.published.keys import keys_of
-from reports.published.matching import what_differs
+from reports.published.keys import keys_of, what_differs
 from reports.reproductions.command import values_of
 from reports.reproductions.outcome import (
     FOLDER,

@@ -13,8 +13,8 @@ import pytest
 from lxml import html
 
 from reports.view import POLICY
-from reports.view.browse import serve_runs
-from reports.view.folder import ViewError
+from reports.view.serving import serve_runs
+from reports.view.write import ViewError
 from tests.reports.runs import setup, worked, write
 
 Get = Callable[..., tuple[int, str]]

@@ -13,7 +13,7 @@ from PIL import Image
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, lookup
 from harness.runs import open_run
-from reports.kinds.grounding.errors import LARGEST, GroundingPage
+from reports.kinds.grounding import LARGEST, GroundingPage
 from reports.view.write import RunsPage
 from tests.grounding import SIZES, Screens
 from tests.harness.commands.tool import call, isolate

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.view.detail import LONGEST, as_json
-from reports.view.folder import call, note
+from reports.view.write import call, note
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import HOSTILE, page, two_runs
 from tests.reports.view.signs import IOU, signs

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adapters import Picture, ToolCall
-from reports.view.marks import MOST, convention_of, marks_of
+from reports.view.detail import MOST, convention_of, marks_of
 
 PICTURE = Picture("d" * 64, "v1;policy=full", 1000, 500)
 

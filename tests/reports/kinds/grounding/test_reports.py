@@ -16,7 +16,7 @@ from reports.comparison.compare import compare_runs
 from reports.errors import classify_run
 from reports.formats import render
 from reports.frames.rows import run_rows
-from reports.frames.steps import steps_frame
+from reports.frames.units import steps_frame
 from reports.kinds.grounding import grounding_facts
 from reports.published.beside import published_beside
 from reports.tables import main_table

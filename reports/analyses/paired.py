@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import pandas as pd
 
-from harness.runs import Run, RunError, StepUnit
-from parsers import Declaration
+from harness.runs import Run, RunError, StepUnit, Unit
+from parsers import Declaration, Measure
 from reports.analyses.units import (
     RUN,
     Analysed,
@@ -24,6 +24,7 @@ from reports.analyses.units import (
     shared_units,
 )
 from reports.grid import Field
+from reports.kind import Place, reports_of
 from reports.load import RunLike
 from reports.names import name_of
 
@@ -33,20 +34,19 @@ MODEL = ("model", "base_url", "adapter_option")
 def fields(declared: Declaration) -> tuple[Field, ...]:
     """Return the columns for runs of a benchmark."""
     parents, units, main = declared.innermost.many, declared.units, declared.main
-    change = f"{main.meaning} minus that of the run above"
     return (
-        Field("model", "str", "text", "model", "the model or policy"),
+        Field("model", "text", "model"),
         RUN,
-        Field("distractors", "Int64", "count", "distractors", "wrong elements asked for"),
-        Field(parents, "Int64", "count", parents, f"{parents} of the {units} in all of the runs"),
-        Field(units, "Int64", "count", units, f"{units} with scores in all runs of the model"),
-        Field("chance", "float64", "percent", "chance", "share right of a random choice"),
+        Field("distractors", "count", "distractors"),
+        Field(parents, "count", parents),
+        Field(units, "count", units),
+        Field("chance", "percent", "chance"),
         *(
             field
             for measure in declared.in_tables
-            for field in rate_fields(name_of(measure, declared), measure.head, measure.meaning)
+            for field in rate_fields(name_of(measure, declared), measure.head)
         ),
-        *rate_fields("change", f"{main.head}, change", change, True),
+        *rate_fields("change", f"{main.head}, change", True),
     )
 
 
@@ -134,3 +134,115 @@ def _chance(records: Iterable[StepUnit]) -> float | None:
     details = [record.detail for record in records if record.detail.choices]
     shares = [len(detail.right) / len(detail.choices) for detail in details]
     return sum(shares) / len(shares) if shares else None
+
+
+ALLOWED = ("image_policy", "pixels", "pictures")
+
+Pair = tuple[Unit[Any], Unit[Any]]
+
+
+def picture_fields(declared: Declaration) -> tuple[Field, ...]:
+    """Return the columns for runs of a benchmark."""
+    units, parents = declared.units, declared.innermost.many
+    return (
+        Field("group", "text", units),
+        Field("metric", "text", "metric"),
+        Field(parents, "count", parents),
+        Field(units, "count", "n"),
+        *rate_fields("with_picture", "with picture"),
+        *rate_fields("without", "without"),
+        *rate_fields("difference", "difference", True),
+        Field("gained", "count", "better with"),
+        Field("lost", "count", "worse with"),
+    )
+
+
+def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
+    """Compare the measures with and without the picture: overall, by label and by position.
+
+    One of the runs must have the image policy `none`; they may differ only in pictures. Units are
+    paired. Raises `RunError` for other runs.
+    """
+    analysed = Analysed([one, other])
+    opened, declared = analysed.runs, analysed.declared
+    if len(opened) != 2:
+        raise RunError("two runs are needed: one with the picture and one without it")
+    only_differ(opened, ALLOWED, "the picture")
+    labels = sorted(opened, key=lambda label: _policy(opened[label]) == "none")
+    policies = [_policy(opened[label]) for label in labels]
+    if policies.count("none") != 1:
+        raise RunError(
+            "one run must have the image policy none and the other a picture, "
+            f"but they have {policies[0]} and {policies[1]}"
+        )
+    seeing = opened[labels[0]]
+    units, others = shared_units({label: opened[label] for label in labels})
+    left_out = sum(others.values())
+    place = reports_of(seeing).part("place")
+    return analysed.frame(
+        [
+            _record(group, measure, members, declared)
+            for group, members in _groups(list(zip(*units.values(), strict=True)), declared, place)
+            for measure in declared.in_tables
+        ],
+        picture_fields(declared),
+        f"Effect of the picture: {labels[0]} ({policies[0]}) against {labels[1]} (none)",
+        f"{mean_words(declared)} Differences are in points, paired by {declared.unit}."
+        f"{' Pixels are measured from the top of the page.' if place else ''}",
+        *(
+            [f"{left_out} {declared.units} have scores in one run only and are left out."]
+            if left_out
+            else []
+        ),
+    )
+
+
+def _policy(run: Run) -> str:
+    return str(run.manifest.chosen.get("image_policy"))
+
+
+def _groups(
+    pairs: Sequence[Pair], declared: Declaration, place: Place | None
+) -> Iterator[tuple[str, list[Pair]]]:
+    yield f"all {declared.units}", list(pairs)
+
+    def label(name: str) -> Place:
+        return lambda unit: (0.0, unit.labels.get(name, ""))
+
+    labels = [label(group.name) for group in declared.groups if not group.whole]
+    for key_of in (*labels, *([place] if place else [])):
+        by_key: dict[tuple[float, str], list[Pair]] = {}
+        for pair in pairs:
+            by_key.setdefault(key_of(pair[0]), []).append(pair)
+        if len(by_key) > 1:
+            for key in sorted(by_key):
+                yield key[1], by_key[key]
+
+
+def _record(
+    group: str,
+    measure: Measure,
+    members: Sequence[Pair],
+    declared: Declaration,
+) -> dict[str, Any]:
+    units: list[Unit[Any]] = []
+    first: list[float] = []
+    second: list[float] = []
+    for one, other in members:
+        seen, blind = measured(one, measure), measured(other, measure)
+        if seen is not None and blind is not None:
+            units.append(one)
+            first.append(seen)
+            second.append(blind)
+    gains = [seen - blind for seen, blind in zip(first, second, strict=True)]
+    return {
+        "group": group,
+        "metric": measure.head,
+        declared.innermost.many: len(set(parents_of(units, declared))),
+        declared.units: len(gains),
+        **rate("with_picture", units, first, declared),
+        **rate("without", units, second, declared),
+        **rate("difference", units, gains, declared, differences=True),
+        "gained": sum(gain > 0 for gain in gains),
+        "lost": sum(gain < 0 for gain in gains),
+    }

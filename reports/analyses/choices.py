@@ -1,54 +1,202 @@
-"""Position bias: whether a model prefers positions in the list."""
+"""Upper bounds on the scores of any model, given what it was shown."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from operator import and_
 from typing import Any
 
 import pandas as pd
 
-from harness.runs import Run, StepUnit
+from harness.runs import Run, RunError, StepUnit
 from harness.tables import interval_record
+from harness.tables.results import POOLED
 from parsers import Declaration, Level, Status, mean_interval
 from reports.analyses.units import (
     RUN,
     Analysed,
     Parent,
     choice_measure,
+    mean_words,
     measured,
     parent_of,
     parents_of,
+    rate,
+    rate_fields,
     scored,
 )
 from reports.grid import Field, clusters, interval
 from reports.load import RunLike
 
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
 
-def fields(declared: Declaration) -> tuple[Field, ...]:
-    """Return the columns for runs of a benchmark."""
+_CROP = re.compile(r";box=(\d+),(\d+),(\d+),(\d+);", re.ASCII)
+FIELDS = (
+    RUN,
+    Field("split", "text", "split"),
+    Field("bound", "text", "limit"),
+    Field("tasks", "count", "tasks"),
+    Field("steps", "count", "rows"),
+    *rate_fields("steps_possible", "of steps"),
+    Field("tasks_possible", "percent", "of tasks"),
+)
+LISTED = "a right element is listed"
+INSIDE = "target wholly inside one picture"
+TOUCHED = "target at least partly in a picture"
+BOTH = "listed, and wholly inside one picture"
+VALID = "rows that can be answered"
+PIXEL = 1.0
+"""Tolerance in pixels, because boxes have fractional coordinates."""
+
+
+def ceilings(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
+    """Return upper bounds by run and split, each as a share of steps and of tasks.
+
+    The listed choices and the pictures are read from the run. Every row counts once, whatever the
+    number of repeats. Raises `RunError` for runs that cannot be read.
+    """
+    analysed = Analysed(run, "ceiling")
+    declared = analysed.declared
+    records: list[dict[str, Any]] = []
+    for label, one in analysed.runs.items():
+        first: dict[tuple[str, str], StepUnit] = {}
+        for record in one.records():
+            first.setdefault((record.split, record.unit_id), record)
+        groups: dict[str, list[StepUnit]] = {}
+        for record in first.values():
+            groups.setdefault(record.split, []).append(record)
+        if len(groups) > 1:
+            groups[POOLED] = list(first.values())
+        for split, rows in groups.items():
+            head = {"run": label, "split": split}
+            records += (head | bound for bound in _bounds(rows, declared))
+        valid = [record for record in first.values() if record.invalid is None]
+        analysed.notes += _notes(label, one, valid)
+    return analysed.frame(
+        records,
+        FIELDS,
+        "Upper bounds for any model, given what was shown",
+        f"{mean_words(declared)} A {declared.innermost.one} can succeed if all its rows can. An "
+        "element that no picture shows may still be found by the text of the choices: the picture "
+        "bounds hold for a model that relies on what it sees.",
+        *analysed.notes,
+    )
+
+
+def crops(record: StepUnit) -> list[Box]:
+    """Return the regions of the page that a step's pictures show. Raises `RunError` if unknown."""
+    matches = [_CROP.search(picture.recipe) for picture in record.pictures]
+    if None in matches:
+        raise RunError(f"step {record.unit_id} has a picture with an unknown recipe")
+    return [tuple(map(float, crop.groups())) for crop in matches if crop]  # type: ignore[misc]
+
+
+def targets(record: StepUnit) -> list[Box]:
+    """Return the boxes of the acceptable elements, without empty ones."""
+    listed = [choice.box for choice in record.detail.right]
+    known = [
+        box for box in (*record.detail.gold.boxes, *listed) if box and box[2] > 0 and box[3] > 0
+    ]
+    return [(x, y, x + width, y + height) for x, y, width, height in known]
+
+
+def inside(target: Box, crop: Box) -> bool:
+    """Return True if a target lies wholly in a picture, give or take a pixel."""
+    return (
+        target[0] >= crop[0] - PIXEL
+        and target[1] >= crop[1] - PIXEL
+        and target[2] <= crop[2] + PIXEL
+        and target[3] <= crop[3] + PIXEL
+    )
+
+
+def touches(target: Box, crop: Box) -> bool:
+    """Return True if a target and a picture overlap in more than an edge."""
+    across = min(target[2], crop[2]) - max(target[0], crop[0])
+    along = min(target[3], crop[3]) - max(target[1], crop[1])
+    return across > 0 and along > 0
+
+
+def _bounds(rows: Sequence[StepUnit], declared: Declaration) -> Iterator[dict[str, Any]]:
+    valid = [record for record in rows if record.invalid is None]
+    yield _share(declared, VALID, rows, map(_has_answer, rows))
+    listed = [record.detail.gold.shown is not None for record in valid]
+    yield _share(declared, LISTED, valid, listed)
+    if any(record.pictures for record in valid):
+        seen = [_any(inside, record) for record in valid]
+        yield _share(declared, INSIDE, valid, seen)
+        yield _share(declared, TOUCHED, valid, [_any(touches, record) for record in valid])
+        yield _share(declared, BOTH, valid, map(and_, listed, seen))
+
+
+def _has_answer(record: StepUnit) -> bool:
+    """Return True if an element is acceptable; some benchmarks keep failed rows without one."""
+    gold = record.detail.gold
+    return record.invalid is None and bool(gold.elements or gold.boxes)
+
+
+def _share(
+    declared: Declaration, bound: str, rows: Sequence[StepUnit], possible: Iterable[bool]
+) -> dict[str, Any]:
+    """Return the share of rows that can succeed, and of the tasks all of whose rows can."""
+    each = list(map(float, possible))
+    whole: dict[Parent, float] = {}
+    for parent, value in zip(parents_of(rows, declared), each, strict=True):
+        whole[parent] = whole.get(parent, 1.0) * value
+    return {
+        "bound": bound,
+        "tasks": len(whole),
+        "steps": len(rows),
+        **rate("steps_possible", rows, each, declared),
+        "tasks_possible": math.fsum(whole.values()) / len(whole) if whole else None,
+    }
+
+
+def _any(test: Any, record: StepUnit) -> bool:
+    shown = crops(record)
+    return any(test(target, crop) for target in targets(record) for crop in shown)
+
+
+def _notes(label: str, run: Run, valid: Sequence[StepUnit]) -> Iterator[str]:
+    policy = run.manifest.chosen.get("image_policy")
+    if not any(record.pictures for record in valid):
+        yield f"{label} sent no picture (image policy {policy})."
+        return
+    yield f"{label} has the image policy {policy}."
+    unknown = sum(not targets(record) for record in valid)
+    if unknown:
+        yield f"{label}: {unknown} targets have no box with an extent, and count as unseen."
+
+
+def position_fields(declared: Declaration) -> tuple[Field, ...]:
+    """Return the columns for runs of a benchmark.
+
+    `chance` and `wrong_chance` are what a uniform choice would give; `accuracy` is over the steps
+    whose right element is there.
+    """
     measure = choice_measure(declared)
     there = f"{measure.head} there"
-    expected = "expected wrong picks under a uniform choice"
-    right = "steps whose right element is there"
     return (
         RUN,
-        Field("place", "Int64", "hidden", "place", "the position in the list, from 0"),
-        Field("letter", "str", "text", "letter", "the most frequent letter of the position"),
-        Field("listed", "Int64", "hidden", "listed", "answered steps whose list has the position"),
-        Field("picked", "Int64", "count", "picked", "answered steps that chose it"),
-        Field("share", "float64", "percent", "% of picks", "share among the picks"),
-        *interval("share", "% of picks"),
-        clusters("share", "% of picks"),
-        Field("chance", "float64", "percent", "chance", "share under a uniform choice"),
-        Field("wrong", "Int64", "count", "wrong", "wrong picks there"),
-        Field("wrong_chance", "float64", "number", "by chance", expected),
-        Field("right_there", "Int64", "count", "right one there", right),
-        Field("accuracy", "float64", "percent", there, f"{measure.meaning} of those"),
-        *interval("accuracy", there),
-        clusters("accuracy", there),
+        Field("place", kind="Int64"),
+        Field("letter", "text", "letter"),
+        Field("listed", kind="Int64"),
+        Field("picked", "count", "picked"),
+        Field("share", "percent", "% of picks"),
+        *interval("share"),
+        clusters("share"),
+        Field("chance", "percent", "chance"),
+        Field("wrong", "count", "wrong"),
+        Field("wrong_chance", "number", "by chance"),
+        Field("right_there", "count", "right one there"),
+        Field("accuracy", "percent", there),
+        *interval("accuracy"),
+        clusters("accuracy"),
     )
 
 
@@ -125,7 +273,7 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
             notes.append(_sentence(label, "picks" if which == "all" else "wrong picks", test))
     return analysed.frame(
         records,
-        fields(declared),
+        position_fields(declared),
         "Positions in the list: how often each is chosen, and how accurately",
         *notes,
         f"{declared.units.capitalize()} of a {level.one} are not independent, so the chi-square "
@@ -222,16 +370,16 @@ def _places(run: Run, steps: Sequence[StepUnit], picks: Sequence[Pick]) -> Itera
             "letter": letters[place].most_common(1)[0][0],
             "listed": len(listing),
             "picked": sum(pick.chosen == place for pick in picks),
-            **_share("share", [pick.chosen == place for pick in picks], parents),
+            **_share_of("share", [pick.chosen == place for pick in picks], parents),
             "chance": math.fsum(1 / p.size for p in listing) / len(picks) if picks else None,
             "wrong": sum(pick.chosen == place for pick in wrong),
             "wrong_chance": math.fsum(p.chance(True)[place] for p in wrong if place < p.size),
             "right_there": len(there),
-            **_share("accuracy", right, parents_of(there, declared)),
+            **_share_of("accuracy", right, parents_of(there, declared)),
         }
 
 
-def _share(name: str, hits: Sequence[bool], parents: Sequence[Parent]) -> dict[str, Any]:
+def _share_of(name: str, hits: Sequence[bool], parents: Sequence[Parent]) -> dict[str, Any]:
     """Return the share of hits, its interval with parents as clusters, and their number."""
     values = list(map(float, hits))
     return {
