@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from harness.runs.columns import id_column, level_column, score_column
 from harness.tables.grid import NumberStyle
 from parsers.clusters import t_quantile
 from parsers.rates import Interval
 from reports.frames.rows import RunRows
 from reports.grid import Field, Style
 from reports.grid import interval as interval_fields
+from reports.names import id_column, level_column, score_column
 from reports.statistics.paired import LEVEL
 
 AMOUNTS = {"tokens": "tokens out", "latency": "s", "price": "$"}

@@ -13,9 +13,9 @@ from harness.benchmarks.options import Options, refuse_given, with_values
 from harness.benchmarks.shows import Ready, Shows
 from harness.dialogue import Dialogue
 from harness.errors import DataError, ExtensionError, UserError, raised
-from harness.notes import test_data_note
 from harness.pictures import PictureError, plan, read_size
 from harness.policies import Secret
+from harness.printing import test_data_note
 from harness.protocols import AskingProtocol, ask
 from harness.runs.records import Unit
 from harness.views import ItemView

@@ -9,8 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from harness.judging.protocol import JudgingProtocol, judged, seen
-    from harness.judging.trajectory import Moment, Trajectory, TrajectoryView
+    from harness.judging.trajectory import (
+        JudgingProtocol,
+        Moment,
+        Trajectory,
+        TrajectoryView,
+        judged,
+        seen,
+    )
 
 __all__ = ["JudgingProtocol", "Moment", "Trajectory", "TrajectoryView", "judged", "seen"]
 

@@ -46,7 +46,7 @@ def check_plan(
         if not getattr(settings, other):
             _refuse(settings, (one,), f"without {written(other)}; add that, or leave it out")
     if settings.tier == "batch":
-        from_leaf("harness.batches.leaf:check")(settings)
+        from_leaf("harness.batches.passes:check")(settings)
     else:
         why = "without --tier batch; add that, or leave it out"
         _refuse(settings, ("wait", "queue_tokens"), why)

@@ -189,7 +189,7 @@ def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool
 def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
     served = None
     if settings.with_server or settings.base_url == SERVED:
-        served = from_leaf("harness.serve.adapter:Served")(settings)
+        served = from_leaf("harness.serve.server:Served")(settings)
         settings = replace(settings, base_url=SERVED)
     options = options_of(settings)
     try:

@@ -29,7 +29,7 @@ def lines_before(plan: Plan) -> Iterator[str]:
         from harness.planning.estimated_calls import first_calls
 
         if (calls := first_calls(plan)) is not None:
-            yield str(from_leaf("harness.batches.leaf:heading")(plan, calls))
+            yield str(from_leaf("harness.batches.passes:heading")(plan, calls))
     if (cost := call_at_most(plan)) is not None:
         limit = plan.settings.max_cost
         whole = "no --max-cost" if limit is None else f"${limit:,.2f} in all"

@@ -70,7 +70,7 @@ _BUILT_IN = {
         "text only: the same tournament, with the element written instead of chosen (Mind2Web)",
     ),
     "classify": (
-        "harness.protocols.classify:Classify",
+        "harness.protocols.mindact_choice:Classify",
         "the ranker's first candidate, without any call; element accuracy only (Mind2Web)",
     ),
     "seq2seq": (

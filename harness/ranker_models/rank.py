@@ -21,7 +21,7 @@ from harness.benchmarks import StepDataset, recorded_steps
 from harness.candidates import page_of
 from harness.commands.options import DATA, read_options, setting_options
 from harness.errors import UserError
-from harness.parquet_writing import check_new
+from harness.parquet import check_new
 from harness.planning.data import open_data
 from harness.printing import say
 from harness.rankers import ByScore, open_ranks

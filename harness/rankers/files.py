@@ -30,8 +30,7 @@ from adapters.input_files import open_file, utf8_bytes
 from harness.data_files import DataFile, fingerprint
 from harness.errors import DataError
 from harness.page import Page
-from harness.parquet import column_names, opened, require, small_columns
-from harness.parquet_writing import write_rows
+from harness.parquet import column_names, opened, require, small_columns, write_rows
 from harness.rankers import Ranks, candidates
 from harness.records import Row
 

@@ -6,6 +6,8 @@ What belongs to a benchmark, a protocol or an adapter is an option of that: `ben
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -14,16 +16,83 @@ from msgspec import Meta
 
 from adapters.conversation import Tier
 from adapters.options import Count, PathText
-from harness.options import AtLeastZero, setting, short_form
-from harness.settings import values
+from harness.options import AtLeastZero, History, setting, short_form
 from parsers.records import F1Variant, Status
+
+
+def read_pair(text: str) -> tuple[str, str]:
+    """Parse `key=value` into a pair."""
+    key, sign, value = text.partition("=")
+    if not sign or not key:
+        raise ValueError(f"expected key=value, not '{text}'")
+    return key.strip().replace("-", "_"), value
+
+
+def read_condition(text: str) -> str:
+    """Check the form `key=value`, and return the text unchanged."""
+    key, sign, _ = text.partition("=")
+    if not sign or not key:
+        raise ValueError(f"expected key=value, not '{text}'")
+    return text
+
+
+def read_role(text: str) -> tuple[str, str]:
+    """Parse `name=model`, or `name.setting=value`, as a pair.
+
+    >>> read_role("planner=openai:gpt-5.4"), read_role("planner.max-tokens=300")
+    (('planner', 'openai:gpt-5.4'), ('planner.max_tokens', '300'))
+    """
+    key, value = read_pair(text)
+    if key.count(".") > 1 or not all(part.isidentifier() for part in key.split(".")):
+        raise ValueError(f"'{key}' is neither a role nor a setting of one (planner.max_tokens)")
+    return key.removesuffix(".model"), value
+
+
+def pairs(table: Mapping[str, object]) -> list[str]:
+    """Return the entries of a table as `key=value`, one for each value of a list, and those of a
+    table within it as `key.inner=value`.
+
+    >>> pairs({"planner": {"model": "gpt-5.4", "max_tokens": 300}, "embedding": "lexical"})
+    ['planner.model=gpt-5.4', 'planner.max_tokens=300', 'embedding=lexical']
+    """
+    written = []
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            written += [f"{key}.{inner}" for inner in pairs(value)]
+        else:
+            items = value if isinstance(value, list) else [value]
+            written += [f"{key}={str(v).lower() if isinstance(v, bool) else v}" for v in items]
+    return written
+
+
+def read_shard(text: str) -> tuple[int, int]:
+    """Parse `1/4`: number and count."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise ValueError(f"'{text}' is not a shard; write 1/4 to 4/4")
+    return int(match[1]), int(match[2])
+
+
+def read_per_round(text: str) -> tuple[int, ...]:
+    """Parse `1024`, or `800,300` with a number for each round."""
+    parts = text.split(",")
+    if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+        raise ValueError(f"'{text}' is not a number of tokens per round (1024, or 800,300)")
+    return tuple(int(part) for part in parts)
+
+
+def read_history(text: str) -> int | str:
+    """Return a history in the one spelling that is put on record: `all`, a number, or a text."""
+    read = History.parse(text)
+    return read.actions if read.plain and read.actions is not None else str(read)
+
 
 _model = partial(setting, group="Model")
 _data = partial(setting, group="Data")
 _question = partial(setting, group="Question")
 _scoring = partial(setting, group="Scoring")
 _running = partial(setting, group="Running", identity=False)
-_option = partial(setting, parse=values.pair, metavar="KEY=VALUE")
+_option = partial(setting, parse=read_pair, metavar="KEY=VALUE")
 
 Pairs = tuple[tuple[str, Any], ...]
 Redoable = Literal["truncated", "empty", "parse_error", "no_element"]
@@ -52,7 +121,7 @@ class Settings:
         None,
         "Token limit of a reply, thoughts included. One for all rounds, or one per round "
         "(800,300). Default: 8192 for models that think, 1024 for others.",
-        parse=values.per_round,
+        parse=read_per_round,
         metavar="N[,N]",
     )
     temperature: Annotated[float, Meta(ge=0, le=100)] | None = _model(
@@ -80,7 +149,7 @@ class Settings:
         (),
         "Model or embedder of another role that the protocol asks (planner=gpt-5.4); may be "
         "repeated. planner.max_tokens=300 or planner.base_url=... are settings of it alone.",
-        parse=values.role,
+        parse=read_role,
         metavar="KEY=VALUE",
         only="model",
     )
@@ -106,14 +175,14 @@ class Settings:
         (),
         "Only units of this level, label or id (website=united, task_id=..., platform=web); may "
         "be repeated: values of one key add up, keys restrict each other.",
-        parse=values.condition,
+        parse=read_condition,
         metavar="KEY=VALUE",
     )
     limit: Count | None = _data(None, "Only the first N tasks, with all their steps.", metavar="N")
     shard: tuple[int, int] | None = _data(
         None,
         "Only this one of n disjoint parts of the tasks (1/4 to 4/4); see `vlm-eval merge`.",
-        parse=values.shard,
+        parse=read_shard,
         metavar="I/N",
     )
 
@@ -279,7 +348,7 @@ class ShortForms:
         None,
         "Earlier steps shown: all, none or K actions; more with +thoughts, +pictures:K or "
         "+turns:K. Default: the protocol's.",
-        parse=values.history,
+        parse=read_history,
         metavar="all|none|K",
         of="protocol",
     )

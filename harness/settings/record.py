@@ -14,8 +14,7 @@ from typing import Any
 from adapters.options import SESSION_OPTIONS
 from adapters.registry import allow
 from adapters.secrets import has_password, key_in, masked
-from harness.settings import values
-from harness.settings.declared import Settings, ShortForms
+from harness.settings.declared import Settings, ShortForms, pairs
 from harness.settings.setting import Setting, declared_by
 
 SETTINGS: dict[str, Setting] = {**declared_by(Settings), **declared_by(ShortForms)}
@@ -179,7 +178,7 @@ def read_settings(named: Mapping[str, object]) -> Settings:
     for name, value in folded(named).items():
         setting = SETTINGS[name]
         if isinstance(value, Mapping):
-            value = values.pairs(value) if name == "role" else list(_entries(value))
+            value = pairs(value) if name == "role" else list(_entries(value))
         read[name] = _checked(setting.key, setting, value)
     for name in read:
         if SETTINGS[name].holds_pairs:

@@ -26,15 +26,21 @@ from harness.errors import UserError
 from harness.planning.plan import plan_run
 from harness.planning.spending import CONFIRM_FROM
 from harness.printing import say, terminal
-from harness.runs.lock import lock_run
+from harness.runs.directory import lock_run
 from harness.serve.server import SHARED, ModelServer
 from harness.session.display import Display
 from harness.session.observers import open_observers
 from harness.session.run import carry_out
 from harness.settings import RUNS
 from harness.sweep.matrix import FOR_ALL, Values, read_matrix
-from harness.sweep.planning import Planned, Standing, plan_cells, standing_of
-from harness.sweep.tables import estimate_grid, status_grid
+from harness.sweep.planning import (
+    Planned,
+    Standing,
+    estimate_grid,
+    plan_cells,
+    standing_of,
+    status_grid,
+)
 from harness.tables import Grid, counted, render
 
 SWEEPS = Path("sweeps")

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.secrets import masked
-from harness.commands.config import RUN, by_key, config_value, is_several
-from harness.commands.options import over
+from harness.commands.options import RUN, by_key, config_value, is_several, over
 from harness.errors import UserError
 from harness.settings import (
     SETTINGS,

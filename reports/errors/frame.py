@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run
-from harness.runs.columns import id_column, level_column
 from harness.tables import interval_record
 from parsers import Declaration, mean_interval
 from parsers.declaration import SPLIT
@@ -17,6 +16,7 @@ from reports.errors import NO_ANSWER, ClassInfo, errors_of
 from reports.errors.labels import read_labels
 from reports.frames.units import Column, typed
 from reports.load import RunLike, open_runs
+from reports.names import id_column, level_column
 
 ALL = "all"
 

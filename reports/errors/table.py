@@ -11,7 +11,6 @@ import pandas as pd
 
 from harness import tables
 from harness.runs import Run
-from harness.runs.columns import id_column, level_column
 from harness.tables import Grid, Row, Section, few_notes
 from parsers import Declaration
 from reports.errors import classes_of, errors_of, short
@@ -19,6 +18,7 @@ from reports.errors.frame import ALL, counts, errors_frame, keys
 from reports.frames.units import Column, typed
 from reports.grid import cell, frame_data, interval, plain_records
 from reports.load import RunLike, open_runs, unfinished_lines
+from reports.names import id_column, level_column
 from reports.settings import about, attrs_of
 
 FOOTNOTE = (

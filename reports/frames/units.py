@@ -8,11 +8,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from harness.runs import Unit
-from harness.runs.columns import group_column, id_column, level_column, score_column, total_column
 from harness.runs.steps import arguments_of
 from parsers import Declaration
 from parsers.declaration import SPLIT
 from reports.kind import reports_on
+from reports.names import group_column, id_column, level_column, score_column, total_column
 
 if TYPE_CHECKING:
     import pandas as pd

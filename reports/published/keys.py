@@ -14,12 +14,12 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run
-from harness.runs.columns import id_column, level_column
 from harness.settings import SETTINGS
 from parsers.declaration import SPLIT
 from reports.comparability import BY_OWN_NAME, CANDIDATES, OF_PROTOCOL, POPULATION, TABLE, row_of
 from reports.frames.steps import steps_frame
 from reports.kind import reports_of
+from reports.names import id_column, level_column
 from reports.settings import Setting as Value
 from reports.settings import settings_of
 

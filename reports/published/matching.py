@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from harness.runs import Run
-from harness.runs.columns import level_column
 from harness.tables.results import average_of
 from parsers import Average
 from parsers.declaration import SPLIT
 from reports.comparability import OF_PROTOCOL, row_of
 from reports.frames.rows import VARIANT
 from reports.frames.steps import steps_frame
+from reports.names import level_column
 from reports.published.keys import ANY, UNSTATED, Keys, keys_of, setting_keys, text_of
 from reports.published.source import Published, key_names
 

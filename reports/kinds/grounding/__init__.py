@@ -8,7 +8,6 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
 from harness.runs import Run
-from harness.runs.columns import id_column
 from harness.settings import OF_MODEL
 from harness.tables import percent
 from harness.tables.grid import interval_text
@@ -18,6 +17,7 @@ from reports.frames.units import Getter, KindColumns, unit_column
 from reports.keys import Group, Key
 from reports.kind import KindReports
 from reports.kinds.grounding.errors import GroundingErrors, GroundingPage, GroundingRecord
+from reports.names import id_column
 from reports.settings import Setting as Value
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pytest
 from harness.benchmarks import benchmark_of
 from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.runs import StepUnit, open_run
-from harness.runs.finding import settings_of
+from harness.runs.run import settings_of
 from harness.session.summary import results_of
 from harness.settings import Settings
 from parsers import score
