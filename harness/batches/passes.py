@@ -86,7 +86,7 @@ class Passes:
         return InBatches(*(getattr(lane, one.name) for one in fields(Lane)), spool=self.spool)
 
     async def run(self, engine: Engine, session: Session) -> None:
-        """Take what has come back, ask on, and send what has gathered; with --wait, until the end.
+        """Take what has come back, ask on, and send what has gathered; with `wait`, until the end.
 
         Raises as `Engine.run`, and `Stopped` where nothing more can be sent.
         """
@@ -215,8 +215,8 @@ def check(settings: Settings) -> None:
     """Raise `UserError` for a run without its first call."""
     if not settings.preflight:
         raise UserError(
-            "--no-preflight: without the first call, a mistake comes back after a day on every "
-            "request of a batch; leave it out"
+            "--adapter-option preflight=no: without the first call, a mistake comes back after a "
+            "day on every request of a batch; leave it out"
         )
 
 

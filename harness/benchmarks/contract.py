@@ -131,7 +131,7 @@ class Benchmark(ABC):
     def with_options(self, given: Iterable[tuple[str, Any]], *, is_given: bool = False) -> Self:
         """Return the benchmark with options of a run, as text or as values.
 
-        `is_given` says that the user gave them just now. Raises `WithoutEffect` for an unknown
+        `is_given` says that the user gave them just now. Raises `UserError` for an unknown
         option, `DataError` for a value of another type.
         """
         pairs = dict(given)
@@ -150,7 +150,7 @@ class Benchmark(ABC):
         """Return the benchmark with the options that were left open, as the protocol has them.
 
         `settings` are those that were given. Raises `UserError` for options that do not go
-        together, `WithoutEffect` for one without an effect.
+        together, `UserError` for one without an effect.
         """
         policy = self.options.image_policy
         if not self.pictures:

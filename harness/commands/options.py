@@ -74,7 +74,7 @@ class Value(click.ParamType[Any]):
 
 COMMON = frozenset(
     {
-        *("model", "base_url", "adapter_option", "max_tokens", "temperature", "effort"),
+        *("model", "base_url", "adapter_option", "max_tokens", "temperature"),
         *("benchmark", "benchmark_option", "data", "split", "limit", "protocol", "protocol_option"),
         *("distractors", "seed", "history", "image_policy"),
         *("out", "concurrency", "max_cost", "yes"),
@@ -125,7 +125,7 @@ class SettingsCommand(click.Command):
 
     @property
     def _has_many(self) -> bool:
-        return sum(isinstance(option, SettingOption) for option in self.params) > 40
+        return sum(isinstance(option, SettingOption) for option in self.params) > 30
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)

@@ -26,6 +26,7 @@ from harness.planning.model import THINKING, Limits, default_limit, limits_of
 from harness.planning.plan import Plan
 from harness.printing import one_line
 from harness.runs import Unit, open_run
+from harness.session.observers import SCORE_FAILURES
 from harness.settings import Settings
 from parsers import PARSE_FAILURES
 from parsers.records import STATUS_WORDS, UNDELIVERED, Status
@@ -87,7 +88,7 @@ class Deployment:
         """Take the reply to the preflight call. Raises `Fatal` if not even that fits."""
         if reply.finish is Finish.TOO_LONG and self.weighs:
             why = _advice(self._plan, Status.TOO_LONG, reply)
-            raise Fatal(f"the first call: {why}; --score-failures goes on all the same")
+            raise Fatal(f"the first call: {why}; {SCORE_FAILURES} goes on all the same")
         if warning := preflight_warning(reply, limits_of(self._plan.settings)):
             self._say(warning)
 
@@ -214,7 +215,8 @@ def _remedy(plan: Plan, status: Status, sizes: Sizes) -> str:
         case Status.TRUNCATED:
             return (
                 "The thoughts of each reply took all of its tokens: give a higher limit "
-                f"(--max-tokens {higher(limits)}), or let the model think less (--effort)"
+                f"(--max-tokens {higher(limits)}), or let the model think less (--adapter-option "
+                "effort=LEVEL)"
             )
     return (
         "The replies have no text: check the server's chat template and reasoning parser, or give "

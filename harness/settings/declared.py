@@ -107,9 +107,7 @@ class Settings:
     """
 
     model: str = _model("", "Model or baseline; `vlm-eval models` lists them.", short="-m")
-    base_url: str | None = _model(
-        None, "OpenAI-compatible server, ending in /v1.", of="adapter", only="model"
-    )
+    base_url: str | None = _model(None, "OpenAI-compatible server, ending in /v1.", only="model")
     adapter_option: Pairs = _option(
         (),
         "Option of the model's adapter (detail=low); may be repeated. `vlm-eval models NAME` lists "
@@ -138,7 +136,12 @@ class Settings:
         of="adapter_option",
         only="model",
     )
-    effort: str | None = _model(None, "Reasoning effort, in the provider's terms.", only="hosted")
+    effort: str | None = _model(
+        None,
+        "Reasoning effort, in the provider's terms.",
+        of="adapter_option",
+        only="hosted",
+    )
     thinking_budget: int | None = _model(
         None,
         "Number of thinking tokens, for models that take such a budget.",
@@ -207,9 +210,13 @@ class Settings:
         None,
         "Prediction that counts: that of most samples (majority, the default), or of the first "
         "one (first; the others only measure the agreement).",
+        of="protocol_option",
     )
     shuffles: Count = _question(
-        1, "Number of shuffles of the candidates to ask about (tournaments).", metavar="N"
+        1,
+        "Number of shuffles of the candidates to ask about (tournaments).",
+        metavar="N",
+        of="protocol_option",
     )
 
     invalid: Literal["exclude", "fail"] = _scoring(
@@ -234,14 +241,13 @@ class Settings:
         None,
         "Maximum number of calls in flight. Default: the adapter's.",
         metavar="N",
-        of="adapter",
         only="hosted",
     )
     timeout_s: Annotated[float, Meta(ge=0.1)] = _running(
         120.0,
         "Timeout of a call in seconds, after which it is retried. Default on flex: 900.",
         metavar="SECONDS",
-        of="adapter",
+        of="adapter_option",
         only="hosted",
     )
     tier: Tier | None = _running(
@@ -253,6 +259,8 @@ class Settings:
     wait: bool = _running(
         False,
         "With --tier batch: wait until everything is answered, instead of ending with exit code 3.",
+        of="adapter_option",
+        only="hosted",
     )
     queue_tokens: Count | None = _running(
         None,
@@ -282,6 +290,7 @@ class Settings:
         False,
         "Score steps without an answer as zero and go on: those whose calls failed, and those that "
         "would stop the run (empty, refused or too long, all alike).",
+        of="benchmark_option",
     )
     skip_bad_rows: bool = _running(
         False,
@@ -295,7 +304,9 @@ class Settings:
         "which weights answer (models on this machine, and the providers' own addresses). At other "
         "addresses --cache reuses those of the model that the server names now.",
     )
-    preflight: bool = _running(True, "Make one call before the first step, to catch mistakes.")
+    preflight: bool = _running(
+        True, "Make one call before the first step, to catch mistakes.", of="adapter_option"
+    )
     verify: Literal["off", "quick", "full"] | None = _running(
         None,
         "Verify the deployment first, and stop if it is broken; off: take no note of an earlier "

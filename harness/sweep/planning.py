@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adapters import Fatal, UnknownName
-from harness.errors import UserError, WithoutEffect
+from harness.errors import UserError
 from harness.planning.estimate import CostEstimate, estimate
 from harness.planning.estimated_calls import EXPECTED_REPLY
 from harness.planning.plan import Plan, plan_run
@@ -22,7 +22,7 @@ from harness.session.observers import SessionObserver, open_observers
 from harness.session.rescoring import task_rows_of
 from harness.session.run import STOPPED
 from harness.session.summary import total_of
-from harness.settings import written
+from harness.settings import Settings
 from harness.sweep.matrix import Variant
 from harness.tables import Cell, Grid, Heading, few_notes, percent, rows_of
 from harness.tables.grid import FEW_MARK, interval_text
@@ -66,7 +66,6 @@ def standing_of(path: Path) -> Standing:
 class Planned:
     """A cell that can be run.
 
-    cell: without options that have no effect on it.
     directory: that of its run.
     dialogues: the number of units times that of repeats.
     standing: how far it is.
@@ -76,7 +75,8 @@ class Planned:
     estimate: None where it is not needed.
     """
 
-    cell: Variant
+    label: str
+    settings: Settings
     directory: Path
     dialogues: int
     standing: Standing
@@ -84,10 +84,6 @@ class Planned:
     spends: bool
     most_calls: int
     estimate: CostEstimate | None
-
-    @property
-    def label(self) -> str:
-        return self.cell.label
 
 
 def plan_cells(
@@ -101,23 +97,23 @@ def plan_cells(
 ) -> list[Planned]:
     """Check settings, key, prices and data of every cell.
 
-    Cells are returned without the options that have no effect on them, and a line says which; an
-    option has to have an effect on one cell at least. Without `asks` no key is needed, and all
-    costs are estimated; else those of incomplete runs that have to be confirmed, or limited.
+    Without `asks` no key is needed, and all costs are estimated; else those of incomplete runs that
+    have to be confirmed, or limited.
 
     Raises `UserError` for the first cell that cannot be run, and for two that are the same run.
     """
     planned: dict[Path, Planned] = {}
-    left_out: dict[str, dict[str, WithoutEffect]] = {}
     last_shown = time.monotonic()
     for number, cell in enumerate(cells, 1):
         if time.monotonic() - last_shown > TELL_S:
             last_shown = time.monotonic()
             say(f"planning {number} of {len(cells)}: {cell.label}")
         try:
-            cell, plan = _fitting(
-                cell, folder, max_cost, asks, left_out if len(cells) > 1 else None
-            )
+            open_observers(cell.settings, SessionObserver())
+            plan = plan_run(cell.settings, asks=asks, starts=False, folder=folder)
+            if max_cost is not None and plan.model.policy is None:
+                limited = replace(plan.settings, max_cost=max_cost)
+                check_cost_limit(replace(plan, settings=limited))
             if other := planned.get(plan.directory):
                 raise UserError(f"the same run as {other.label}; leave one of them out")
             standing = standing_of(plan.directory)
@@ -126,7 +122,8 @@ def plan_cells(
             found = estimate(plan) if estimates and (paid or not asks) else None
             command = plan.settings.with_server
             planned[plan.directory] = Planned(
-                cell,
+                cell.label,
+                cell.settings,
                 plan.directory,
                 plan.dialogues,
                 standing,
@@ -138,40 +135,7 @@ def plan_cells(
             asyncio.run(_close(plan))
         except (UserError, Fatal, UnknownName) as error:
             raise UserError(f"{cell.label}: {error}") from error
-    for option, reasons in left_out.items():
-        if len(reasons) == len(cells):
-            raise UserError(f"{next(iter(reasons.values()))} (as in every other run)")
-        say(f"without {option}, which has no effect there: {', '.join(reasons)}")
     return list(planned.values())
-
-
-def _fitting(
-    cell: Variant,
-    folder: Path,
-    max_cost: float | None,
-    asks: bool,
-    left_out: dict[str, dict[str, WithoutEffect]] | None,
-) -> tuple[Variant, Plan]:
-    """Plan a cell without the options that have no effect on it.
-
-    Adds the reason to `left_out`, by option and label; None refuses them. Raises as `plan_run`.
-    """
-    while True:
-        try:
-            open_observers(cell.settings, SessionObserver())
-            plan = plan_run(cell.settings, asks=asks, starts=False, folder=folder)
-            if max_cost is not None and plan.model.policy is None:
-                limited = replace(plan.settings, max_cost=max_cost)
-                check_cost_limit(replace(plan, settings=limited))
-            return cell, plan
-        except WithoutEffect as error:
-            fewer = cell.without(error.setting, error.key)
-            if fewer is None or left_out is None:
-                raise
-            owner = error.setting.removesuffix("_option") if error.key else ""
-            option = written(error.key or error.setting, owner)
-            left_out.setdefault(option, {})[cell.label] = error
-            cell = fewer
 
 
 async def _close(plan: Plan) -> None:
