@@ -151,7 +151,7 @@ def use_cache(comparison: Comparison, name: str) -> None:
     folder = comparison.work / "cached" / name
     folder.mkdir(parents=True)
     shutil.copytree(comparison.work / first / name / "cache", folder / "cache")
-    comparison.perform(comparison.head, "cached", name, [f"{RUNS[name][0]} --cache --preflight"])
+    comparison.perform(comparison.head, "cached", name, [f"{RUNS[name][0]} --cache"])
     comparison.compare("cached", name, f"head with {first}'s cache:", FROM_CACHE)
     if (calls := comparison.models.calls[f"cached:{name}"]) != 1:
         comparison.fail(

@@ -22,19 +22,6 @@ class UserError(Exception):
     """Bad input of any kind. The message is one line; the command line exits with code 2."""
 
 
-class WithoutEffect(UserError):
-    """A setting that was given has no effect on this model, benchmark or protocol.
-
-    Attributes:
-        setting: its name in `harness.settings.Settings`.
-        key: of an option KEY=VALUE, the key; "" for the whole setting.
-    """
-
-    def __init__(self, setting: str, message: str, key: str = "") -> None:
-        self.setting, self.key = setting, key
-        super().__init__(message)
-
-
 class DataError(UserError):
     """Data that is missing, unreadable or not of the expected form.
 

@@ -1,6 +1,7 @@
 """Text by others (pages, models, servers, file names) on its way to a terminal.
 
-Everything that a command prints goes through `say` or a `terminal`.
+Everything that a command prints goes through `say` or a `terminal`. Outputs that could leak test
+data have a note on it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 _UNSAFE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
@@ -80,3 +82,14 @@ def terminal(*, err: bool = False, bar: bool | None = None) -> Console:
     # No pictures for words between colons: `file:m:` is a model's name.
     found = Printable(stderr=err, force_terminal=bar, emoji=False)
     return found if err or found.is_terminal else Printable(width=100, emoji=False)
+
+
+def test_data_note(terms: str = "") -> str:
+    """Return the note on test data of a benchmark, with the terms that its authors state."""
+    stated = f" ({terms})" if terms else ""
+    return f"Contains test data of a benchmark{stated}: do not publish where crawlers collect text."
+
+
+TEST_DATA_NOTE = test_data_note("Mind2Web asks that it stay out of training corpora")
+"""Included in every output with texts of tasks or pages, or scores on them; benchmarks with other
+terms declare another note (`Benchmark.note`)."""

@@ -37,8 +37,7 @@ from adapters.registry import Registry, UnknownName
 from harness.data_files import DataFile, fingerprint
 from harness.errors import DataError, UserError
 from harness.page import Page
-from harness.parquet import column_names, opened, require, small_columns
-from harness.parquet_writing import write_rows
+from harness.parquet import column_names, opened, require, small_columns, write_rows
 from harness.records import Row
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ OF_ALL_UNITS: Set[str] = {
 
 PREDICTED: Set[str] = {"letter", "element", "operation", "value", "point", "action", "arguments"}
 """Columns of frames with the parts of a prediction: a measure of this name says whether that part
-is right, a group has the right one (`harness.runs.columns`)."""
+is right, a group has the right one (`reports.names`)."""
 
 TAKEN: Set[str] = {
     *(*OF_ALL_UNITS, *PREDICTED, "kind", "trial", "unit_id", "split", "total", "goal", "task"),

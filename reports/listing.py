@@ -114,7 +114,7 @@ def list_runs(
 def _runs_below(folders: Sequence[Path]) -> tuple[list[dict[str, Any]], list[str], str]:
     """Return a record per run, what was passed over, and the note on their data."""
     from harness.runs import RunError
-    from harness.runs.finding import find_runs
+    from harness.runs.run import find_runs
     from reports.load import guarding_notes
 
     there = [folder for folder in folders if folder.is_dir()]
@@ -137,7 +137,7 @@ def _runs_below(folders: Sequence[Path]) -> tuple[list[dict[str, Any]], list[str
 
 def _record(path: Path, run: Run) -> dict[str, Any]:
     from harness.runs import read_settled
-    from harness.runs.finding import spent_by, state_of
+    from harness.runs.run import spent_by, state_of
     from reports.settings import by_own_names
 
     manifest, config = run.manifest, run.manifest.config

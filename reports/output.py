@@ -32,7 +32,7 @@ def _with_folders(
         return named
     if all(_is_folder(path) for path in named):
         context.meta[FOLDERS] = named
-    from harness.runs.finding import find_runs
+    from harness.runs.run import find_runs
     from harness.tables import clean
 
     runs: dict[Path, None] = {}

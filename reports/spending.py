@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from harness.runs import Spent, together
-from harness.runs.columns import id_column, level_column, score_column
 from harness.tables.grid import NumberStyle
 from parsers import Declaration
 from parsers.clusters import t_quantile
@@ -22,6 +21,7 @@ from reports.frames.units import plain_values
 from reports.grid import Field, Style, described
 from reports.grid import interval as interval_fields
 from reports.load import RunLike, declarations, open_runs
+from reports.names import id_column, level_column, score_column
 from reports.settings import about_runs
 from reports.statistics.paired import LEVEL
 

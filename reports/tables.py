@@ -8,7 +8,6 @@ from typing import Any, TypedDict, Unpack
 import pandas as pd
 
 from harness.runs import RunError
-from harness.runs.columns import id_column
 from harness.tables import interval_record
 from harness.tables.results import LINES
 from parsers import Average, Declaration, Measure, Results
@@ -21,7 +20,7 @@ from reports.frames.units import Column, typed, union
 from reports.grid import benchmarks_of
 from reports.keys import Group, key_named, keys
 from reports.load import RunLike, declarations, open_runs, unfinished_lines
-from reports.names import main_column, measured_name, name_of, partly_measured
+from reports.names import id_column, main_column, measured_name, name_of, partly_measured
 from reports.settings import attrs_of, unranked
 
 QUARTILES = ("median", "lower", "upper")

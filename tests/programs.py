@@ -38,7 +38,7 @@ PACKAGE = (
         "harness.benchmarks.mind2web",
         "harness.benchmarks.step.benchmark",
     ),
-    *("harness.protocols.seeact", "harness.session.progress", "adapters.openai"),
+    *("harness.protocols.seeact", "harness.session.display", "adapters.openai"),
     *("harness.commands.main", "harness.tables.text", "harness.planning.spending", "reports"),
     *("harness.session.brief", "harness.session.display", "adapters.transport"),
 )

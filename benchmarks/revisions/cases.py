@@ -100,7 +100,7 @@ def _families() -> dict[str, tuple[str, ...]]:
             cases[f"openai-{name}"] = (run(f"{openai} {absolute * (name in POINTS)}", data),)
     seeded = f"{openai} --temperature 0.7 --adapter-option model_seed=5"
     screens, grounding = FAMILIES["screens"], FAMILIES["grounding"]
-    votes = "--samples 3 --vote majority"
+    votes = "--samples 3 --protocol-option vote=majority"
     longer = f"run {QUIET} --redo truncated --redo-from runs/* --out longer --max-tokens 9000 "
     longer += "--base-url {openai}"
     cases |= {
@@ -169,13 +169,13 @@ def _runs() -> dict[str, tuple[str, ...]]:
                 run(
                     f"{openai} --max-tokens 300,200 --adapter-option top_p=0.9 "
                     "--adapter-option model_seed=5 --concurrency 2 "
-                    "--no-preflight --protocol-option first_of_many=yes --protocol-option "
-                    "value_style=seeact --adapter-option detail=low"
+                    "--adapter-option preflight=no --protocol-option first_of_many=yes "
+                    "--protocol-option value_style=seeact --adapter-option detail=low"
                 ),
             ),
             "openai-mindact-choice-shuffles": (
                 run(
-                    f"{openai} {PROTOCOLS['mindact-choice']} --shuffles 2",
+                    f"{openai} {PROTOCOLS['mindact-choice']} --protocol-option shuffles=2",
                     "-b sample --limit 1",
                 ),
             ),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adapters import Conversation, user
 from harness.dialogue import Ask, Dialogue, replies_of
 from harness.protocols import Needs, StepProtocol, lettering, to_prediction
-from harness.protocols.vote import Vote, elected
+from harness.protocols.asking import Vote, elected
 from harness.views import StepView
 from parsers import Prediction, read_answer, write_answer
 

@@ -28,7 +28,6 @@ from adapters.batches.contract import PackLimits, RemoteBatch
 from adapters.contract import Request
 from harness.errors import RunError
 from harness.runs import StepKey
-from harness.runs.batches import BATCHES, OVER, PACKS, PackHead
 from harness.runs.files import (
     append_lines,
     cut_torn,
@@ -38,6 +37,7 @@ from harness.runs.files import (
     sync_folder,
     write_error,
 )
+from harness.runs.on_record import BATCHES, OVER, PACKS, PackHead
 
 HALF = 20
 """Hexadecimal digits of each hash in the id of a request."""

@@ -1,33 +1,43 @@
-"""Sessions whose calls a provider answers in batches: passes over the units, and waits."""
+"""Sessions whose calls a provider answers in batches: passes over the units, and waits.
+
+`check`, `heading`, `open_batches` and the command `batches` are called by name.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from pathlib import Path
 
-from adapters.batches.contract import deferring_of
+import click
+
+from adapters.batches.contract import Deferrable, Deferring, deferring_of
+from adapters.catalog import MODELS
 from adapters.contract import Fatal, Fault, PictureSource
 from harness.batches.lane import InBatches, Spool
 from harness.batches.log import BatchLog
 from harness.batches.remote import Remote
 from harness.engine import Budget, CostLimitReached, Engine, Job, Lane, Stopped
 from harness.engine.limits import UNPRICED
+from harness.errors import UserError
 from harness.pictures import PictureStore
-from harness.planning.estimated_calls import preflight_calls
-from harness.planning.model import open_model
+from harness.planning.estimated_calls import EstimatedCall, preflight_calls
+from harness.planning.model import open_model, options_of
 from harness.planning.plan import Plan
-from harness.printing import printable
+from harness.printing import printable, say
 from harness.runs import RunDirectory, open_run
 from harness.runs.files import CALLS, read_records
-from harness.runs.finding import settings_of
 from harness.runs.on_record import CallHead
-from harness.session.progress import span
+from harness.runs.run import settings_of
+from harness.session.display import span
 from harness.session.session import Session
-from harness.tables import counted
+from harness.settings import Settings
+from harness.tables import Grid, Heading, counted, render, rows_of
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 60.0, 600.0
 WAIT_GROWS, WAIT_VARIES = 1.5, 0.1
@@ -76,7 +86,7 @@ class Passes:
         return InBatches(*(getattr(lane, one.name) for one in fields(Lane)), spool=self.spool)
 
     async def run(self, engine: Engine, session: Session) -> None:
-        """Take what has come back, ask on, and send what has gathered; with --wait, until the end.
+        """Take what has come back, ask on, and send what has gathered; with `wait`, until the end.
 
         Raises as `Engine.run`, and `Stopped` where nothing more can be sent.
         """
@@ -194,3 +204,88 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
             raise Fatal(f"{printable(str(fault))}; give the same command again later") from fault
         finally:
             await model.adapter.close()
+
+
+WAVE_HOURS = 24
+MANY_WAVES = 3
+"""More waves than this are worth a warning."""
+
+
+def check(settings: Settings) -> None:
+    """Raise `UserError` for a run without its first call."""
+    if not settings.preflight:
+        raise UserError(
+            "--adapter-option preflight=no: without the first call, a mistake comes back after a "
+            "day on every request of a batch; leave it out"
+        )
+
+
+def planned(plan: Plan) -> Deferring:
+    """Return how the model of a plan is asked in batches. Raises `Fatal`."""
+    adapter = plan.model.adapter
+    if not isinstance(adapter, Deferrable):
+        # The stand-in for a model that is not loaded has its declaration only.
+        adapter = MODELS.keyless(plan.settings.model, **options_of(plan.settings))
+    return deferring_of(adapter, plan.model.info.name)
+
+
+def heading(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
+    """Say how long batches take, by the calls of a dialogue. Raises as `planned`."""
+    planned(plan)
+    waves = 1 + max((call.turn for call in calls), default=0)
+    waits = f"{counted(waves, 'wave')}, up to {WAVE_HOURS} h each"
+    line = f"{'batches:':<9} {waits}, as far as the first step shows"
+    if waves > MANY_WAVES:
+        line += f"; warning: more than {MANY_WAVES}, each of which waits for the one before"
+    return line
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--cancel", is_flag=True, help="Have the provider end them.")
+def batches(run: Path, cancel: bool) -> int:
+    """Show which batches of RUN a provider has, as far as is known here.
+
+    Starting the run again looks at them and takes what has been answered. Exit code 3 while there
+    are any.
+    """
+    opened = open_run(run)
+    if cancel:
+        from harness.batches import passes
+
+        asyncio.run(passes.cancel(run, lambda line: say(line, err=True)))
+    log = BatchLog.read(run)
+    if not log.packs:
+        say(f"{run}: no batches")
+        return 0
+    heads = ("requests", "MB", "at most", "created (UTC)", "expires (UTC)")
+    columns = (
+        Heading("batch"),
+        Heading("state", "left"),
+        *map(Heading, heads),
+        Heading("id", "left"),
+    )
+    rows = [
+        (
+            str(pack.n),
+            pack.state,
+            f"{pack.requests:,}",
+            f"{pack.bytes / 1e6:,.1f}",
+            f"${pack.upper:,.4f}",
+            _time(pack.created_at),
+            _time(pack.batch.expires_at if pack.batch else None),
+            pack.batch.id if pack.batch else "–",
+        )
+        for pack in log.packs.values()
+    ]
+    say(render(Grid("", columns, rows_of(rows)), note="").rstrip("\n"))
+    if opened.waiting is None:
+        return 0
+    unsent = bool(log.at("unsent"))
+    to_do = "send what is not sent, and to take" if unsent else "take"
+    say(f"waiting: {opened.waiting}. Start the run again to {to_do} what has been answered.")
+    return 3
+
+
+def _time(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"

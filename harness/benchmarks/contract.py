@@ -13,9 +13,9 @@ from harness.benchmarks.options import Options, refuse_given, with_values
 from harness.benchmarks.shows import Ready, Shows
 from harness.dialogue import Dialogue
 from harness.errors import DataError, ExtensionError, UserError, raised
-from harness.notes import test_data_note
 from harness.pictures import PictureError, plan, read_size
 from harness.policies import Secret
+from harness.printing import test_data_note
 from harness.protocols import AskingProtocol, ask
 from harness.runs.records import Unit
 from harness.views import ItemView
@@ -131,7 +131,7 @@ class Benchmark(ABC):
     def with_options(self, given: Iterable[tuple[str, Any]], *, is_given: bool = False) -> Self:
         """Return the benchmark with options of a run, as text or as values.
 
-        `is_given` says that the user gave them just now. Raises `WithoutEffect` for an unknown
+        `is_given` says that the user gave them just now. Raises `UserError` for an unknown
         option, `DataError` for a value of another type.
         """
         pairs = dict(given)
@@ -150,7 +150,7 @@ class Benchmark(ABC):
         """Return the benchmark with the options that were left open, as the protocol has them.
 
         `settings` are those that were given. Raises `UserError` for options that do not go
-        together, `WithoutEffect` for one without an effect.
+        together, `UserError` for one without an effect.
         """
         policy = self.options.image_policy
         if not self.pictures:

@@ -18,8 +18,7 @@ import msgspec
 
 from harness.benchmarks.dataset import Dataset, Pictures, no_pictures
 from harness.errors import DataError, suggestion
-from harness.runs.lines import to_line
-from harness.runs.records import Unit
+from harness.runs.records import Unit, to_line
 from parsers.declaration import SPLIT, Declaration
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.benchmarks import Items, StepDataset, benchmark, open_benchmark
-from harness.errors import DataError, WithoutEffect
+from harness.errors import DataError, UserError
 from harness.runs import DataGone, StepData
 
 
@@ -36,7 +36,7 @@ def step_data(
                 yield entry.unit_id, DataGone(str(row))
             else:
                 yield entry.unit_id, StepData(row.detail.html, row.detail.screenshot)
-    except (DataError, WithoutEffect) as error:
+    except UserError as error:
         raise DataGone(str(error)) from error
     for step_id in left:
         yield step_id, DataGone(f"the data no longer has step {step_id}")

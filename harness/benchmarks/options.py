@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from harness.errors import DataError, WithoutEffect
+from harness.errors import DataError, UserError
 from harness.options import short_form
 
 
@@ -52,7 +52,7 @@ Chosen = TypeVar("Chosen", bound=Options)
 def with_values(options: Chosen, given: Iterable[tuple[str, Any]], benchmark: str) -> Chosen:
     """Return options with values that are given, as text or as values.
 
-    Raises `WithoutEffect` for an unknown one, `DataError` for a value of another type.
+    Raises `UserError` for an unknown one, `DataError` for a value of another type.
     """
     from harness.settings import SETTINGS, declared_by, written
 
@@ -70,7 +70,7 @@ def with_values(options: Chosen, given: Iterable[tuple[str, Any]], benchmark: st
             message = f"{option}: {benchmark} has no such option; {hint}"
             if short:
                 message = f"{option} has no effect on {benchmark}; leave it out"
-            raise WithoutEffect("benchmark_option", message, name)
+            raise UserError(message)
         try:
             read[name] = known[name].read(value)
         except ValueError as error:
@@ -79,10 +79,10 @@ def with_values(options: Chosen, given: Iterable[tuple[str, Any]], benchmark: st
 
 
 def refuse_given(given: Collection[str], names: Iterable[str], why: str) -> None:
-    """Raise `WithoutEffect` for an option of these that the user gave, with the reason."""
+    """Raise `UserError` for an option of these that the user gave, with the reason."""
     from harness.settings import written
 
     for name in names:
         if name in given:
             message = f"{written(name, 'benchmark')} has no effect {why}"
-            raise WithoutEffect("benchmark_option", message, name)
+            raise UserError(message)

@@ -14,7 +14,7 @@ from harness.benchmarks.folders import Folder, set_folder
 from harness.benchmarks.items import Items
 from harness.data_files import check_splits, fingerprint
 from harness.errors import DataError, suggestion
-from harness.notes import test_data_note
+from harness.printing import test_data_note
 from harness.runs.records import Unit
 from harness.tables import counted
 from parsers.records import Scores

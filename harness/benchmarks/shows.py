@@ -19,7 +19,7 @@ from parsers.records import Prediction
 
 if TYPE_CHECKING:
     from harness.benchmarks.replies import PastReplies
-    from harness.protocols.vote import Same, Vote
+    from harness.protocols.asking import Same, Vote
     from harness.rankers import Ranks
     from harness.settings import Settings
 
@@ -118,6 +118,6 @@ class Shows:
         """
         if self.settings.samples is None:
             return None
-        from harness.protocols.vote import Vote, same_answer
+        from harness.protocols.asking import Vote, same_answer
 
         return Vote(self.settings.samples, self.settings.vote or "majority", same or same_answer)

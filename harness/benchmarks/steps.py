@@ -34,9 +34,9 @@ from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.benchmarks.step_columns import COLUMNS, StepColumns
 from harness.data_files import DataFile, local_files
 from harness.errors import DataError, suggestion
-from harness.notes import test_data_note
 from harness.page import NODE_ID
 from harness.parquet import Record, column_names
+from harness.printing import test_data_note
 from harness.records import Row
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import NoReturn
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.errors import DataError
-from harness.notes import TEST_DATA_NOTE
+from harness.printing import TEST_DATA_NOTE
 from parsers.declaration import Declaration
 from parsers.mind2web import MIND2WEB
 

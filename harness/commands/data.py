@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.commands.groups import LazyGroup
 from harness.commands.listing import unit_lines
+from harness.commands.main import LazyGroup
 from harness.commands.options import DATA, read_options, setting_options
 from harness.printing import say
 

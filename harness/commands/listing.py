@@ -132,7 +132,7 @@ def _model(name: str) -> None:
     from adapters.options import kinds_of
     from adapters.registry import allow
     from harness.errors import UserError
-    from harness.settings import SETTINGS
+    from harness.settings import HANDED_OVER
 
     allow(name)
     try:
@@ -145,7 +145,7 @@ def _model(name: str) -> None:
     parameters = MODELS.registry.parameters(provider)
     made = MODELS.registry.get(provider)
     told = sentences(getattr(made, "declared", made))
-    own = {n for n, one in SETTINGS.items() if one.of == "adapter"} | {"api_key"}
+    own = {*HANDED_OVER, "api_key"}
     summary = MODELS.names().get(provider) or _about_code(MODELS.registry.get(provider))
     say(f"{provider}  {summary}\n")
     print_options(
@@ -235,10 +235,18 @@ def protocols(name: str | None) -> None:
             told = sentences(target)
             print_options(
                 "--protocol-option",
-                (
-                    (key, kind, getattr(protocol, key, None), SHARED.get(key) or told.get(key, ""))
-                    for key, kind in kinds.items()
-                ),
+                [
+                    *(
+                        (
+                            key,
+                            kind,
+                            getattr(protocol, key, None),
+                            SHARED.get(key) or told.get(key, ""),
+                        )
+                        for key, kind in kinds.items()
+                    ),
+                    *_among("protocol_option"),
+                ],
             )
         return
     names = PROTOCOLS.names()

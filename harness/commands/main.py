@@ -6,15 +6,61 @@ import errno
 import io
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from adapters.entry_points import code_in
-from adapters.registry import Registry, UnknownName, allow
+from adapters.registry import Registry, UnknownName, allow, load
 from harness import __version__
 from harness.printing import say
+
+
+class LazyGroup(click.Group):
+    """A group that takes further commands from other modules, and imports these when they are
+    named.
+
+    later: for each of these commands its place ("module:attribute") and a line for the help.
+    """
+
+    def __init__(self, *args: Any, later: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.places = {name: place for name, (place, _) in later.items()}
+        for name, (_, line) in later.items():
+            self.add_command(click.Command(name, short_help=line))  # For help and suggestions.
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.places:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = load(self.places[cmd_name])
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [
+            (name, self.commands[name].get_short_help_str(80)) for name in sorted(self.commands)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+@click.group(
+    cls=LazyGroup,
+    later={
+        "play": (
+            "harness.gym.recorded:play",
+            "Play the environment of recorded tasks with a baseline.",
+        ),
+        "check": (
+            "harness.benchmarks.episode.browsergym.benchmark:check",
+            "Say what an environment of BrowserGym needs and lacks.",
+        ),
+    },
+)
+def environments() -> None:
+    """Play the environment of recorded tasks, or see what one of BrowserGym needs."""
+
 
 COMMANDS: Registry[click.Command] = Registry("command", "vlm_eval.commands", has=("make_context",))
 DEBUG = "--debug"
@@ -26,10 +72,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
         "verify": ("harness.verify.command:verify", "Check what a deployment does to pictures."),
         "reproduce": (None, "Measure a published row again."),
         "batches": (
-            "harness.batches.leaf:batches",
+            "harness.batches.passes:batches",
             "Show or cancel a run's batches at a provider.",
         ),
-        "launch": ("harness.launch.command:launch", "Print scripts that run shards on a cluster."),
+        "launch": ("harness.sweep.launch:launch", "Print scripts that run shards on a cluster."),
         "merge": ("harness.commands.merge:merge", "Join the shards of a run."),
     },
     "Look": {
@@ -46,7 +92,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
     "Data": {
         "data": ("harness.commands.data:data", "Check, list and record data."),
         "environments": (
-            "harness.commands.groups:environments",
+            "harness.commands.main:environments",
             "Play recorded tasks; check an environment of BrowserGym.",
         ),
     },

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adapters.registry import load
-from harness.commands.config import CONFIG, MATRIX, config_option
 from harness.commands.options import (
+    CONFIG,
+    MATRIX,
     SettingsCommand,
+    config_option,
     given_settings,
     json_option,
     names_of,
@@ -94,7 +96,7 @@ def run(dry_run: bool, status: bool, as_json: str | None, details: bool, **_: An
 
             found = estimate(plan)
             if as_json:
-                from harness.session.as_json import estimate_json
+                from harness.session.summary import estimate_json
 
                 say(estimate_json(plan, found, full=as_json == "full"))
                 return 0
@@ -148,7 +150,7 @@ def conclude(
         display.say(done.how_to_go_on("Run the same line again"))
         return done.exit_code
     if isinstance(console, str):
-        from harness.session.as_json import result_json
+        from harness.session.summary import result_json
 
         say(result_json(run, full=console == "full"))
     elif details:
@@ -183,7 +185,7 @@ def conclude(
 def heading(plan: Plan) -> Iterator[str]:
     """Return the heading of a run, defaults included."""
     from harness.planning.spending import lines_before
-    from harness.session import reply_limit
+    from harness.session import deployment
     from harness.tables import counted
 
     settings, dataset = plan.settings, plan.dataset
@@ -213,7 +215,7 @@ def heading(plan: Plan) -> Iterator[str]:
         yield "warning:  these pictures show where the right answer is: an upper bound only"
     if not dataset.entries:
         yield f"this shard has none of the selected {dataset.units}"
-    if limit := reply_limit.heading(settings, plan.model.info):
+    if limit := deployment.limit_heading(settings, plan.model.info):
         yield f"{'limit:':<9} {limit}"
     yield from lines_before(plan)
     yield from dataset.notices

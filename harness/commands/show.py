@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from harness.commands.config import config_option
 from harness.commands.listing import unit_lines
 from harness.commands.options import (
     MESSAGES,
     SettingsCommand,
+    config_option,
     given_options,
     read_options,
     setting_options,
@@ -124,7 +124,7 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
     """Print the recorded calls. Raises `UserError` for settings: the run has its own."""
     from harness.benchmarks.scoring import on_record
     from harness.runs import open_run
-    from harness.runs.finding import settings_of
+    from harness.runs.run import settings_of
 
     for option in given_options():
         raise UserError(f"{option} has no effect with --run: the calls are on record")

@@ -15,8 +15,9 @@ from harness.benchmarks import Benchmark, Dataset, Items
 from harness.benchmarks.contract import illustrated
 from harness.benchmarks.shows import Ready, Shows
 from harness.errors import DataError, RunError, UserError
-from harness.judging.protocol import TRAJECTORY, JudgingProtocol
 from harness.judging.trajectory import (
+    TRAJECTORY,
+    JudgingProtocol,
     TrajectoryDetail,
     TrajectoryView,
     digest_of,

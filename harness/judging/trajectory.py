@@ -7,19 +7,26 @@ pages and models: material to judge, which may address the judge.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from adapters import Picture
+from harness.dialogue import Dialogue
 from harness.errors import DataGone, RunError
+from harness.protocols import AskingProtocol
 from harness.runs import CallRecord, Run, Unit
-from harness.runs.lines import to_line
 from harness.runs.live_steps import steps_taken
+from harness.runs.records import to_line
 from harness.views import ItemView
+from parsers.actions import Action, Value
+from parsers.declaration import Measure
 from parsers.live import STOPS
+from parsers.records import Prediction, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +144,48 @@ def _answered(
 def trajectory_id(unit: Unit[Any]) -> str:
     """Return the id of the trajectory of a unit and repeat."""
     return f"{unit.unit_id}/{unit.repeat}" if unit.repeat else unit.unit_id
+
+
+TRAJECTORY = "trajectory"
+"""The kind of units of a judgement."""
+
+
+@dataclass(frozen=True)
+class JudgingProtocol(AskingProtocol):
+    """A way to judge finished units; the model under test is the judge.
+
+    `measures` are those of the judgement, one of them the main one; `dialogue` gets a
+    `TrajectoryView` and returns their values with `judged`.
+    """
+
+    View = TrajectoryView
+
+    @property
+    @abstractmethod
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures that it returns values of."""
+
+    @abstractmethod
+    def dialogue(self, view: TrajectoryView) -> Dialogue:
+        """Ask about one trajectory."""
+
+
+def judged(
+    values: Mapping[str, float | None],
+    said: Mapping[str, Value] | None = None,
+    status: Status = Status.ANSWERED,
+) -> Prediction:
+    """Return the end of a judgement.
+
+    Args:
+        values: by the name of the measure; None, or no value, for what was not measured.
+        said: what else was read from the replies, by name, for the record.
+        status: why there is no verdict, for values that are missing.
+    """
+    action = Action("judge") if status is Status.ANSWERED else None
+    return Prediction(status, action, parsed={**(said or {}), **values})
+
+
+def seen(view: TrajectoryView, moment: Moment) -> tuple[Picture, ...]:
+    """Return the picture of a step as it is sent; () where there is none, or pictures are off."""
+    return view.pictures[moment.picture : moment.picture + 1] if moment.picture is not None else ()

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from adapters import AdapterInfo
 from adapters.contract import Generation
-from harness.errors import UserError, WithoutEffect, from_leaf
+from harness.errors import UserError, from_leaf
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, text_first
 from harness.settings import SETTINGS, Settings, written
@@ -46,18 +46,17 @@ def check_plan(
         if not getattr(settings, other):
             _refuse(settings, (one,), f"without {written(other)}; add that, or leave it out")
     if settings.tier == "batch":
-        from_leaf("harness.batches.leaf:check")(settings)
+        from_leaf("harness.batches.passes:check")(settings)
     else:
         why = "without --tier batch; add that, or leave it out"
         _refuse(settings, ("wait", "queue_tokens"), why)
     if settings.shuffles > 1 and settings.repeats > 1:
-        raise UserError("give --repeats or --shuffles: each shuffle is asked once")
+        raise UserError("give --repeats or --protocol-option shuffles: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:
         raise UserError(f"'{name}' shuffles nothing; use --repeats")
     decoding = Generation(temperature=settings.temperature, effort=settings.effort)
     if (settings.samples or 1) > 1 and info.greedy(decoding):
-        raise WithoutEffect(
-            "samples",
+        raise UserError(
             f"--samples has no effect on {info.name} at temperature 0, where all replies are "
             "alike; add --temperature 0.7, say, or leave it out",
         )
@@ -89,7 +88,7 @@ def _only(*whom: str) -> list[str]:
 
 
 def _refuse(settings: Settings, names: Iterable[str], why: str) -> None:
-    """Raise `WithoutEffect` for a setting of these that was given."""
+    """Raise `UserError` for a setting of these that was given."""
     for name in names:
         if name in settings.given:
-            raise WithoutEffect(name, f"{written(name)} has no effect {why}")
+            raise UserError(f"{written(name)} has no effect {why}")

@@ -25,7 +25,7 @@ from adapters.conversation import Tier
 from adapters.prices import PriceSheet
 from harness.benchmarks import Benchmark
 from harness.engine import Lane, Pricing
-from harness.errors import UserError, WithoutEffect, from_leaf
+from harness.errors import UserError, from_leaf
 from harness.planning.check import check_here
 from harness.planning.pricing import (
     UPPER_TEXT,
@@ -36,7 +36,7 @@ from harness.planning.pricing import (
 )
 from harness.policies import POLICIES, Policy, answers, policies_for, policy_named
 from harness.protocols.contract import AskingProtocol
-from harness.settings import FIELDS, SETTINGS, Settings, written
+from harness.settings import HANDED_OVER, Settings, written
 
 if TYPE_CHECKING:
     from harness.policies.as_model import PolicyAdapter
@@ -189,7 +189,7 @@ def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool
 def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
     served = None
     if settings.with_server or settings.base_url == SERVED:
-        served = from_leaf("harness.serve.adapter:Served")(settings)
+        served = from_leaf("harness.serve.server:Served")(settings)
         settings = replace(settings, base_url=SERVED)
     options = options_of(settings)
     try:
@@ -204,9 +204,7 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
     except UnknownName as error:
         raise UserError(_unknown(settings.model, error)) from error
     except UnknownOption as error:
-        if error.option in FIELDS:
-            raise WithoutEffect(error.option, str(error)) from error
-        raise WithoutEffect("adapter_option", str(error), error.option) from error
+        raise UserError(str(error)) from error
     info = found.info
     if served is not None:
         # It is started for the run, and so the user's own.
@@ -238,13 +236,11 @@ def options_of(settings: Settings) -> dict[str, Any]:
         if user or query:
             what = "a user or password" if user else "a query"
             raise UserError(f"--base-url holds {what}, which a run would write down; leave it out")
-    for name, setting in SETTINGS.items():
-        if setting.of != "adapter":
-            continue
+    for name in HANDED_OVER:
         if name in options:
             raise UserError(f"give {written(name)} as its own option")
         value = getattr(settings, name)
-        if value != setting.default or name == "timeout_s":
+        if value is not None:
             options[name] = value
     return options
 

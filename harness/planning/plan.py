@@ -154,7 +154,7 @@ def plan_run(
     """
     redo = None
     if settings.redo or settings.redo_from:
-        redo = from_leaf("harness.redo.redo:Redo")(settings)
+        redo = from_leaf("harness.redo:Redo")(settings)
         settings = redo.settings
     if settings.tier == "flex" and "timeout_s" not in settings.given:
         settings = replace(settings, timeout_s=FLEX_TIMEOUT_S)

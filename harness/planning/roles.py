@@ -29,7 +29,7 @@ from adapters.embedding import Loading
 from adapters.prices import PriceSheet
 from adapters.secrets import identity_of
 from harness.engine import Lane, Pricing
-from harness.errors import UserError, WithoutEffect
+from harness.errors import UserError
 from harness.planning.model import (
     Model,
     default_limit,
@@ -41,7 +41,7 @@ from harness.planning.model import (
 from harness.planning.pricing import TURN_TOKENS, UPPER_TEXT, may_spend, text_tokens
 from harness.policies import is_policy
 from harness.protocols import AskingProtocol, Role
-from harness.settings import SETTINGS, Settings, read_settings
+from harness.settings import HANDED_OVER, SETTINGS, Settings, read_settings
 
 if TYPE_CHECKING:
     from harness.engine.acts_and_embeds import EmbedRequest
@@ -169,7 +169,7 @@ def open_roles(
     if "role" in settings.given and (is_policy or not roles):
         whom = f"'{protocol.name}', which asks only the model under test"
         whom = f"the policy '{settings.model}'" if is_policy else whom
-        raise WithoutEffect("role", f"--role has no effect on {whom}; leave it out")
+        raise UserError(f"--role has no effect on {whom}; leave it out")
     usual = {role.name: _default(role, is_policy) for role in protocol.roles}
     for key in chosen:
         name, _, option = key.partition(".")
@@ -215,7 +215,7 @@ def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
         known = SETTINGS.get(name)
         if name in _NOT_OF_A_ROLE or known is None:
             options.append((name, value))
-        elif known.group == "Model" or known.of == "adapter":
+        elif known.group == "Model" or name in HANDED_OVER:
             values[name] = value
         else:
             raise ValueError(f"{name} is not a setting of a model")
@@ -247,11 +247,7 @@ def _check_answers(name: str) -> None:
 
 
 def _embedding(role: Role, settings: Settings, asks: bool) -> EmbeddingRole:
-    unused = sorted(
-        name
-        for name in settings.given - {"model", "adapter_option"}
-        if SETTINGS[name].of != "adapter"
-    )
+    unused = sorted(settings.given - {"model", "adapter_option", *HANDED_OVER})
     if unused:
         raise UserError(f"{unused[0]} has no effect on an embedder; leave it out")
     open_embedder = EMBEDDING_MODELS.make if asks else EMBEDDING_MODELS.keyless

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from harness.errors import UserError, WithoutEffect, from_leaf
+from harness.errors import UserError, from_leaf
 from harness.planning.model import Model
 from harness.planning.plan import Plan
 from harness.planning.pricing import tier_lines
@@ -29,7 +29,7 @@ def lines_before(plan: Plan) -> Iterator[str]:
         from harness.planning.estimated_calls import first_calls
 
         if (calls := first_calls(plan)) is not None:
-            yield str(from_leaf("harness.batches.leaf:heading")(plan, calls))
+            yield str(from_leaf("harness.batches.passes:heading")(plan, calls))
     if (cost := call_at_most(plan)) is not None:
         limit = plan.settings.max_cost
         whole = "no --max-cost" if limit is None else f"${limit:,.2f} in all"
@@ -92,7 +92,7 @@ def check_cost_limit(plan: Plan) -> None:
     if plan.settings.max_cost is None:
         return
     if plan.model.policy is not None:
-        raise WithoutEffect("max_cost", "--max-cost has no effect on a policy; leave it out")
+        raise UserError("--max-cost has no effect on a policy; leave it out")
     for name, model in (("", plan.model), *plan.roles.items()):
         check_priced(model, f" (role {name})" if name else "")
 

@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from adapters.conversation import Conversation, Message, Reply, Text, system, user
-from harness.protocols.contract import Lettering, to_prediction
+from harness.dialogue import Dialogue
+from harness.protocols.contract import Lettering, Needs, StepProtocol, offered, to_prediction
 from harness.protocols.groups import CandidateGroup
 from harness.protocols.mindact import MindAct
 from harness.protocols.texts import Schema, Texts, history_lines
 from harness.records import Step
-from parsers import letter, read_answer
+from harness.views import StepView
+from parsers import ELEMENT_ONLY, Prediction, Status, letter, read_answer
 from parsers.mindact import (
     operation_as_written,
     option_letters,
@@ -25,7 +27,7 @@ from parsers.mindact import (
     read_reference,
     spell,
 )
-from parsers.records import Operation, Prediction
+from parsers.records import Operation
 from parsers.scoring import AS_WRITTEN
 
 Reader = Literal["strict", "reference"]
@@ -187,3 +189,26 @@ def write_choice(
     named = None if position is None else f"{name(position + 1)}."
     text = spell(named, operation, value, as_written=reader == "reference")
     return text if tuned else f"Answer: {text}"
+
+
+class Classify(StepProtocol):
+    """The candidate with rank 0."""
+
+    name = "classify"
+    paper = "Deng et al. 2023 (Mind2Web), classification"
+    way = "classified"
+    needs = Needs(
+        sources=("ranker",),
+        pictures="none",
+        picture_policy="none",
+        texts=False,
+        scene=False,
+    )
+
+    def dialogue(self, view: StepView) -> Dialogue:
+        """Answer without a call. Raises ValueError without choices."""
+        _, choices = offered(view)
+        last = len(choices)
+        first = min(choices, key=lambda choice: last if choice.rank is None else choice.rank)
+        return Prediction.of(Status.ANSWERED, element=first.id, flags=(ELEMENT_ONLY,))
+        yield ()  # a generator, though it asks nothing

@@ -16,7 +16,7 @@ from typing import Any, get_args
 from adapters.contract import AdapterInfo
 from adapters.options import kinds_of, read
 from adapters.registry import Registry, UnknownName
-from harness.errors import UserError, WithoutEffect
+from harness.errors import UserError
 from harness.protocols.contract import AskingProtocol
 from harness.settings import SETTINGS, written
 
@@ -70,7 +70,7 @@ _BUILT_IN = {
         "text only: the same tournament, with the element written instead of chosen (Mind2Web)",
     ),
     "classify": (
-        "harness.protocols.classify:Classify",
+        "harness.protocols.mindact_choice:Classify",
         "the ranker's first candidate, without any call; element accuracy only (Mind2Web)",
     ),
     "seq2seq": (
@@ -179,7 +179,7 @@ def open_protocol(
                 hint = f"; give {written(key)}" if key in SETTINGS else hint
                 has = f"'{name}'{about} has {', '.join(taken) or 'none'}"
                 message = f"--protocol-option: unknown key '{key}'{hint} ({has})"
-            raise WithoutEffect("protocol_option", message, key)
+            raise UserError(message)
         if key == "history":
             value = _history_of(name, value, kinds[key])
         where = f"{option}={value}" if is_pair else f"{option} {value}"

@@ -15,7 +15,7 @@ from harness.candidates import page_of
 from harness.commands.listing import print_names
 from harness.commands.options import DATA, read_options, setting_options
 from harness.errors import UserError
-from harness.parquet_writing import check_new
+from harness.parquet import check_new
 from harness.planning.data import open_data
 from harness.printing import say
 from harness.ranker_models.pickles import convert as convert_pickle

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from adapters.input_files import open_file
 from harness.errors import DataError
-from harness.parquet_writing import check_new
+from harness.parquet import check_new
 from harness.rankers import PUBLISHED, RankedStep, write_ranks
 
 _ALLOWED = {"collections.defaultdict": collections.defaultdict, "builtins.dict": dict}

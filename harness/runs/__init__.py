@@ -1,7 +1,6 @@
 """Runs on disk.
 
-`RunDirectory.start` opens a run for writing, `open_run` for reading; `harness.runs.shards` merges
-shards.
+`RunDirectory.start` opens a run for writing, `open_run` for reading.
 A line is a record of `harness.runs.records`. A run directory holds
 
     manifest.json   what was run, with what, and each time it was started
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from harness.runs.directory import SUMMARY, RunDirectory, manifest_before
     from harness.runs.files import BLOBS, STEPS, Blobs, digest_of
     from harness.runs.manifest import Manifest, Setup
-    from harness.runs.messages import MessageRecord
     from harness.runs.on_record import StepKey, read_settled, reused_replies, together
-    from harness.runs.records import ActRecord, CallRecord, EmbedRecord, Spent, Unit
+    from harness.runs.records import ActRecord, CallRecord, EmbedRecord, MessageRecord, Spent, Unit
     from harness.runs.run import Run, StepData, open_run
     from harness.runs.steps import StepUnit
 
@@ -60,9 +58,8 @@ _NAMES = {
     "harness.runs.directory": "SUMMARY RunDirectory manifest_before",
     "harness.runs.files": "BLOBS STEPS Blobs digest_of",
     "harness.runs.manifest": "Manifest Setup",
-    "harness.runs.messages": "MessageRecord",
     "harness.runs.on_record": "StepKey read_settled reused_replies together",
-    "harness.runs.records": "ActRecord CallRecord EmbedRecord Spent Unit",
+    "harness.runs.records": "ActRecord CallRecord EmbedRecord MessageRecord Spent Unit",
     "harness.runs.run": "Run StepData open_run",
     "harness.runs.steps": "StepUnit",
 }

@@ -35,8 +35,7 @@ from filelock import FileLock, Timeout
 
 from adapters.decoding import decode_json
 from harness.errors import DiskFull, RunError
-from harness.runs.lines import line_decoder, to_line
-from harness.runs.records import Unit
+from harness.runs.records import Unit, line_decoder, to_line
 
 T = TypeVar("T")
 CALLS, STEPS = "calls.jsonl", "steps.jsonl"

@@ -8,18 +8,65 @@ the number of the format; runs of another number are refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar, cast
+from dataclasses import MISSING, dataclass, field, fields, replace
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, TypeVar, cast, get_type_hints
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from adapters.conversation import Picture, Reply, Usage
+from adapters.conversation import Message, Part, Picture, Reply, Text, Usage
+from adapters.conversation import Result as ToolResult
+from adapters.decoding import decoder_of
 from adapters.embedding import Embedded, Vector, from_bytes
 from harness.dialogue import Observation, Result, call_name
 from harness.errors import RunError
-from harness.runs.messages import MessageRecord
 from parsers.records import Prediction, ScoredUnit, Scores
+
+T = TypeVar("T")
+
+
+class ResultRecord(NamedTuple):
+    """What came of a call that the model made (`adapters.conversation.Result`)."""
+
+    call_id: str
+    parts: tuple[str | Picture, ...]
+    is_error: bool
+    state: Any = None
+
+
+PartRecord = str | Picture | ResultRecord
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRecord:
+    """A message that a call added. A part is a text, a reference to a picture, or a result."""
+
+    role: str
+    parts: tuple[PartRecord, ...]
+    native: Any = None
+
+    @classmethod
+    def of(cls, message: Message) -> MessageRecord:
+        """Return the record of a message."""
+        return cls(message.role, tuple(map(_part, message.parts)), message.native)
+
+    @property
+    def shown(self) -> tuple[str | Picture, ...]:
+        """Its texts and pictures, in order, those of results in the place of their result."""
+        return tuple(
+            shown
+            for part in self.parts
+            for shown in (part.parts if isinstance(part, ResultRecord) else (part,))
+        )
+
+
+def _part(part: Part) -> PartRecord:
+    if isinstance(part, ToolResult):
+        shown = (one.text if isinstance(one, Text) else one for one in part.parts)
+        return ResultRecord(part.call_id, tuple(shown), part.is_error, part.state)
+    return part.text if isinstance(part, Text) else part
+
 
 SCHEMA = 9
 D = TypeVar("D")
@@ -338,3 +385,96 @@ class _Blobs(Mapping[str, bytes]):
 
     def __len__(self) -> int:
         return len(self._digests)
+
+
+_ONLY_SOME = (
+    *("role", "trial", "asked_by", "embed", "act", "sample", "temperature", "seed"),
+    "reused_from",
+)
+_NONE_OF_THESE = dict.fromkeys(_ONLY_SOME, UNSET)
+_only_some = attrgetter(*_ONLY_SOME)
+_USUAL: tuple[Any, ...] = tuple(
+    one.default for one in fields(CallRecord) if one.name in set(_ONLY_SOME)
+)
+_EMPTY: tuple[Any, ...] = (None, (), {})
+
+
+def to_line(record: Any) -> Any:
+    """Return what is written for a record.
+
+    Fields that only some calls have are left out of the others: reasoning, refusal, tokens of
+    pictures, the tier, calls of tools, and the last fields of `CallRecord`. So are fields that a
+    prediction lacks.
+    """
+    if isinstance(record, CallRecord):
+        without: Any = dict(_NONE_OF_THESE)
+        if (values := _only_some(record)) != _USUAL:
+            of_some = zip(_ONLY_SOME, values, _USUAL, strict=True)
+            without = {name: UNSET for name, value, usual in of_some if value == usual}
+        unset: Any = {
+            name: UNSET
+            for name in ("reasoning", "picture_tokens", "tier", "refusal")
+            if getattr(record.reply, name) in ("", None)
+        }
+        if not record.reply.tool_calls:
+            unset["tool_calls"] = UNSET
+        if unset:
+            without["reply"] = replace(record.reply, **unset)
+        return replace(record, **without)
+    if isinstance(record, Unit):
+        changes: Any = {name: UNSET for name in ("roles", "tiers") if not getattr(record, name)}
+        if record.prediction is not None:
+            changes["prediction"] = _said(record.prediction)
+        return replace(record, **changes) if changes else record
+    return record
+
+
+def _said(prediction: Prediction) -> dict[str, Any]:
+    fields = ("action", "flags", "letter", "under", "parsed", "votes", "sample")
+    said = {"status": prediction.status, **_given(prediction, *fields)}
+    if (action := prediction.action) is not None:
+        said["action"] = {"name": action.name, **_given(action, "element", "point", "arguments")}
+    return said
+
+
+def _given(record: object, *names: str) -> dict[str, Any]:
+    """Return those of the fields that hold anything."""
+    values = ((name, getattr(record, name)) for name in names)
+    return {name: value for name, value in values if value not in _EMPTY}
+
+
+def line_decoder(kind: type[T], detail: Any = Any) -> Callable[[bytes], T]:
+    """Return the decoder of one kind of record; it raises msgspec's errors.
+
+    `detail` is the type of the details of units; by default they are JSON values.
+    """
+    key = kind, detail
+    if key not in _decoders:
+        is_unit = kind is Unit
+        _decoders[key] = _unit_decoder(detail) if is_unit else decoder_of(kind).decode
+    return _decoders[key]
+
+
+_decoders: dict[Any, Callable[[bytes], Any]] = {}
+
+
+def _unit_decoder(detail: Any) -> Callable[[bytes], Any]:
+    hints = get_type_hints(Unit) | {"detail": detail}
+    names = [one.name for one in fields(Unit)]
+    required = {"kind", "unit_id", "benchmark", "split", "detail"}
+    declared: list[Any] = [(n, hints[n]) for n in names if n in required]
+    declared += [(n, hints[n], _default(n)) for n in names if n not in required]
+    decode = decoder_of(msgspec.defstruct("UnitLine", declared, gc=False)).decode
+    values = attrgetter(*names)
+
+    def decode_unit(data: bytes) -> Unit[Any]:
+        return Unit(**dict(zip(names, values(decode(data)), strict=True)))
+
+    return decode_unit
+
+
+def _default(name: str) -> Any:
+    one = next(one for one in fields(Unit) if one.name == name)
+    if one.default is not MISSING:
+        return one.default
+    return msgspec.field(default_factory=dict)

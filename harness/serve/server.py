@@ -6,11 +6,13 @@
     server.stop()
 
 Several runs may share one: other processes that are given `server.environment` use it where they
-would start the same command, and leave it running.
+would start the same command, and leave it running. `Served` puts one behind the adapter of the
+model under test; planning opens it by the name of the setting (`--with-server`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shlex
@@ -19,6 +21,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -27,12 +31,27 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from adapters import (
+    Adapter,
+    AdapterInfo,
+    AdapterSpec,
+    AskingSession,
+    ModelLister,
+    Participant,
+    PictureSource,
+    Reply,
+    Request,
+    options_of,
+)
 from adapters.checks import MAX_NAME, read_json
 from adapters.contract import Fault
 from adapters.processes.keeper import Program
 from adapters.secrets import secrets_in
 from harness.errors import UserError
+from harness.planning.model import SERVED
 from harness.printing import printable
+from harness.runs.directory import SERVER_LOG
+from harness.settings import Settings
 
 SHARED = "VLM_EVAL_SERVER"
 """Environment variable with the address of a running server to use instead."""
@@ -314,3 +333,96 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+class Served:
+    """Puts a server behind the model under test."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises `UserError` for two servers, and for a run on record that lacks its server now."""
+        if not settings.with_server:
+            raise UserError(
+                "the model of that run was behind its own server: start one --with-server"
+            )
+        if settings.base_url not in (None, SERVED):
+            raise UserError("--base-url and --with-server name two servers; leave one of them out")
+        self._command = settings.with_server
+        self._server: ModelServer | None = None
+
+    def options(self, model: AdapterSpec, options: dict[str, Any]) -> dict[str, Any]:
+        """Direct the model's adapter to the server, which is not started yet.
+
+        Raises `UserError` for a model that is not asked by OpenAI's protocol.
+        """
+        if "recorded_as" not in options_of(model.name, base_url=SERVED):
+            raise UserError(
+                f"--with-server is for models behind OpenAI's chat protocol, which "
+                f"'{model.provider}' does not speak: openai:NAME"
+            )
+        self._server = ModelServer(self._command, model.model)
+        return {"recorded_as": SERVED, **options, "base_url": self._server.url}
+
+    def around(self, adapter: Adapter) -> Adapter:
+        """Wrap the adapter that was made with `options`."""
+        assert self._server is not None
+        return ServedAdapter(adapter, self._server)
+
+
+class ServedAdapter(Participant):
+    """A model behind a server that is started for it."""
+
+    def __init__(self, adapter: Adapter, server: ModelServer) -> None:
+        self._adapter = adapter
+        self._server = server
+        self._info = replace(adapter.info, assumed_free=False)
+
+    @property
+    def info(self) -> AdapterInfo:
+        return self._info
+
+    async def open(self, session: AskingSession) -> None:
+        """Start the server, whose output goes to the run's folder; it runs until `close`.
+
+        The session is stopped if the server ends for good. Raises `UserError` if it does not start.
+        """
+        loop = asyncio.get_running_loop()
+
+        def in_loop(function: Callable[[str], None]) -> Callable[[str], None]:
+            def call(text: str) -> None:
+                with suppress(RuntimeError):  # The loop is closed.
+                    loop.call_soon_threadsafe(function, text)
+
+            return call
+
+        with suppress(NotNeeded):
+            await asyncio.to_thread(
+                self._server.start,
+                session.folder / SERVER_LOG,
+                in_loop(session.say),
+                in_loop(session.stop),
+            )
+
+    def interrupt(self, reason: str) -> None:
+        """Wait no longer for a server that does not answer yet."""
+        self._server.give_up(reason)
+
+    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+        """Ask once. Raises `Fault` or `Fatal`."""
+        self._server.check()
+        return await self._adapter.ask(request, pictures)
+
+    async def listed(self) -> Mapping[str, str]:
+        """Return what the server's list of models says of this one."""
+        self._server.check()
+        return await self._adapter.listed() if isinstance(self._adapter, ModelLister) else {}
+
+    def measured(self) -> Mapping[str, object]:
+        """Return the server's command, version and models."""
+        return self._server.facts
+
+    def notices(self) -> list[str]:
+        return self._adapter.notices()
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._server.stop)
+        await self._adapter.close()

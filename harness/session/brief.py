@@ -15,7 +15,7 @@ from harness.planning.model import limits_of
 from harness.runs import Manifest, Run, Unit
 from harness.runs.answerers import changes
 from harness.runs.on_record import reused_replies
-from harness.session.reply_limit import higher, unusable_replies
+from harness.session.deployment import higher, unusable_replies
 from harness.session.summary import agreement_line
 from harness.settings import Settings
 from harness.tables import Cell, Grid, Heading, Row, Section, counted, percent, render

@@ -16,13 +16,14 @@ from harness.engine import Observer
 from harness.errors import from_leaf
 from harness.pictures import PictureStats
 from harness.runs import Unit
-from harness.settings import Settings
+from harness.settings import SETTINGS, Settings
 from parsers import Results
 
 if TYPE_CHECKING:
     from harness.planning.plan import Plan
 
 
+SCORE_FAILURES = SETTINGS["score_failures"].written("yes")
 INTERRUPTED = "interrupted"
 """Why a session ended that Ctrl-C or SIGTERM stopped."""
 
@@ -63,7 +64,7 @@ class Finished:
         if self.without_answers:
             return (
                 f"{self.stopped}. None of these is scored; what was paid is kept in "
-                f"{self.directory}. {again} once that is mended, or with --score-failures to count "
+                f"{self.directory}. {again} once that is mended, or with {SCORE_FAILURES} to count "
                 "them as wrong."
             )
         if self.stopped is not None:
@@ -76,7 +77,7 @@ class Finished:
             return f"waiting: {self.waiting}. {again} to fetch what has been answered."
         return (
             f"not everything is answered; what was is kept in {self.directory}. "
-            f"{again} to ask for the rest, or with --score-failures."
+            f"{again} to ask for the rest, or with {SCORE_FAILURES}."
         )
 
 

@@ -24,12 +24,11 @@ from harness.printing import say
 from harness.protocols import AskingProtocol
 from harness.protocols.contract import flagged
 from harness.runs import CallRecord, Manifest, Run, RunError, StepKey, Unit, open_run
-from harness.runs.finding import settings_of
 from harness.runs.records import call_id, shared_unit
-from harness.session.as_json import result_json
+from harness.runs.run import settings_of
 from harness.session.brief import print_result
 from harness.session.report import Notes, result_grid
-from harness.session.summary import results_of, summarise
+from harness.session.summary import result_json, results_of, summarise
 from harness.settings import Settings, written
 from harness.tables import Grid, counted
 from parsers import READING

@@ -23,8 +23,8 @@ from harness.errors import from_leaf
 from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.planning.plan import Plan, setup_of
 from harness.runs import RunDirectory, RunError, open_run
-from harness.runs.batches import has_batches
 from harness.runs.manifest import NO_ANSWERS
+from harness.runs.on_record import has_batches
 from harness.session.deployment import Deployment
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.session import Session

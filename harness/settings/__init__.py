@@ -12,6 +12,7 @@ follow from the declarations (`declared`). What does not go together is refused 
 from harness.settings.declared import Settings
 from harness.settings.record import (
     FIELDS,
+    HANDED_OVER,
     OF_MODEL,
     RUNS,
     SETTINGS,
@@ -39,6 +40,7 @@ from harness.settings.setting import (
 __all__ = [
     "FIELDS",
     "GROUPS",
+    "HANDED_OVER",
     "OF_MODEL",
     "RUNS",
     "SETTINGS",

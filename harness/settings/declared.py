@@ -6,6 +6,8 @@ What belongs to a benchmark, a protocol or an adapter is an option of that: `ben
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -14,16 +16,83 @@ from msgspec import Meta
 
 from adapters.conversation import Tier
 from adapters.options import Count, PathText
-from harness.options import AtLeastZero, setting, short_form
-from harness.settings import values
+from harness.options import AtLeastZero, History, setting, short_form
 from parsers.records import F1Variant, Status
+
+
+def read_pair(text: str) -> tuple[str, str]:
+    """Parse `key=value` into a pair."""
+    key, sign, value = text.partition("=")
+    if not sign or not key:
+        raise ValueError(f"expected key=value, not '{text}'")
+    return key.strip().replace("-", "_"), value
+
+
+def read_condition(text: str) -> str:
+    """Check the form `key=value`, and return the text unchanged."""
+    key, sign, _ = text.partition("=")
+    if not sign or not key:
+        raise ValueError(f"expected key=value, not '{text}'")
+    return text
+
+
+def read_role(text: str) -> tuple[str, str]:
+    """Parse `name=model`, or `name.setting=value`, as a pair.
+
+    >>> read_role("planner=openai:gpt-5.4"), read_role("planner.max-tokens=300")
+    (('planner', 'openai:gpt-5.4'), ('planner.max_tokens', '300'))
+    """
+    key, value = read_pair(text)
+    if key.count(".") > 1 or not all(part.isidentifier() for part in key.split(".")):
+        raise ValueError(f"'{key}' is neither a role nor a setting of one (planner.max_tokens)")
+    return key.removesuffix(".model"), value
+
+
+def pairs(table: Mapping[str, object]) -> list[str]:
+    """Return the entries of a table as `key=value`, one for each value of a list, and those of a
+    table within it as `key.inner=value`.
+
+    >>> pairs({"planner": {"model": "gpt-5.4", "max_tokens": 300}, "embedding": "lexical"})
+    ['planner.model=gpt-5.4', 'planner.max_tokens=300', 'embedding=lexical']
+    """
+    written = []
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            written += [f"{key}.{inner}" for inner in pairs(value)]
+        else:
+            items = value if isinstance(value, list) else [value]
+            written += [f"{key}={str(v).lower() if isinstance(v, bool) else v}" for v in items]
+    return written
+
+
+def read_shard(text: str) -> tuple[int, int]:
+    """Parse `1/4`: number and count."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise ValueError(f"'{text}' is not a shard; write 1/4 to 4/4")
+    return int(match[1]), int(match[2])
+
+
+def read_per_round(text: str) -> tuple[int, ...]:
+    """Parse `1024`, or `800,300` with a number for each round."""
+    parts = text.split(",")
+    if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+        raise ValueError(f"'{text}' is not a number of tokens per round (1024, or 800,300)")
+    return tuple(int(part) for part in parts)
+
+
+def read_history(text: str) -> int | str:
+    """Return a history in the one spelling that is put on record: `all`, a number, or a text."""
+    read = History.parse(text)
+    return read.actions if read.plain and read.actions is not None else str(read)
+
 
 _model = partial(setting, group="Model")
 _data = partial(setting, group="Data")
 _question = partial(setting, group="Question")
 _scoring = partial(setting, group="Scoring")
 _running = partial(setting, group="Running", identity=False)
-_option = partial(setting, parse=values.pair, metavar="KEY=VALUE")
+_option = partial(setting, parse=read_pair, metavar="KEY=VALUE")
 
 Pairs = tuple[tuple[str, Any], ...]
 Redoable = Literal["truncated", "empty", "parse_error", "no_element"]
@@ -38,9 +107,7 @@ class Settings:
     """
 
     model: str = _model("", "Model or baseline; `vlm-eval models` lists them.", short="-m")
-    base_url: str | None = _model(
-        None, "OpenAI-compatible server, ending in /v1.", of="adapter", only="model"
-    )
+    base_url: str | None = _model(None, "OpenAI-compatible server, ending in /v1.", only="model")
     adapter_option: Pairs = _option(
         (),
         "Option of the model's adapter (detail=low); may be repeated. `vlm-eval models NAME` lists "
@@ -52,7 +119,7 @@ class Settings:
         None,
         "Token limit of a reply, thoughts included. One for all rounds, or one per round "
         "(800,300). Default: 8192 for models that think, 1024 for others.",
-        parse=values.per_round,
+        parse=read_per_round,
         metavar="N[,N]",
     )
     temperature: Annotated[float, Meta(ge=0, le=100)] | None = _model(
@@ -69,7 +136,12 @@ class Settings:
         of="adapter_option",
         only="model",
     )
-    effort: str | None = _model(None, "Reasoning effort, in the provider's terms.", only="hosted")
+    effort: str | None = _model(
+        None,
+        "Reasoning effort, in the provider's terms.",
+        of="adapter_option",
+        only="hosted",
+    )
     thinking_budget: int | None = _model(
         None,
         "Number of thinking tokens, for models that take such a budget.",
@@ -80,7 +152,7 @@ class Settings:
         (),
         "Model or embedder of another role that the protocol asks (planner=gpt-5.4); may be "
         "repeated. planner.max_tokens=300 or planner.base_url=... are settings of it alone.",
-        parse=values.role,
+        parse=read_role,
         metavar="KEY=VALUE",
         only="model",
     )
@@ -106,14 +178,14 @@ class Settings:
         (),
         "Only units of this level, label or id (website=united, task_id=..., platform=web); may "
         "be repeated: values of one key add up, keys restrict each other.",
-        parse=values.condition,
+        parse=read_condition,
         metavar="KEY=VALUE",
     )
     limit: Count | None = _data(None, "Only the first N tasks, with all their steps.", metavar="N")
     shard: tuple[int, int] | None = _data(
         None,
         "Only this one of n disjoint parts of the tasks (1/4 to 4/4); see `vlm-eval merge`.",
-        parse=values.shard,
+        parse=read_shard,
         metavar="I/N",
     )
 
@@ -138,9 +210,13 @@ class Settings:
         None,
         "Prediction that counts: that of most samples (majority, the default), or of the first "
         "one (first; the others only measure the agreement).",
+        of="protocol_option",
     )
     shuffles: Count = _question(
-        1, "Number of shuffles of the candidates to ask about (tournaments).", metavar="N"
+        1,
+        "Number of shuffles of the candidates to ask about (tournaments).",
+        metavar="N",
+        of="protocol_option",
     )
 
     invalid: Literal["exclude", "fail"] = _scoring(
@@ -165,14 +241,13 @@ class Settings:
         None,
         "Maximum number of calls in flight. Default: the adapter's.",
         metavar="N",
-        of="adapter",
         only="hosted",
     )
     timeout_s: Annotated[float, Meta(ge=0.1)] = _running(
         120.0,
         "Timeout of a call in seconds, after which it is retried. Default on flex: 900.",
         metavar="SECONDS",
-        of="adapter",
+        of="adapter_option",
         only="hosted",
     )
     tier: Tier | None = _running(
@@ -184,6 +259,8 @@ class Settings:
     wait: bool = _running(
         False,
         "With --tier batch: wait until everything is answered, instead of ending with exit code 3.",
+        of="adapter_option",
+        only="hosted",
     )
     queue_tokens: Count | None = _running(
         None,
@@ -213,6 +290,7 @@ class Settings:
         False,
         "Score steps without an answer as zero and go on: those whose calls failed, and those that "
         "would stop the run (empty, refused or too long, all alike).",
+        of="benchmark_option",
     )
     skip_bad_rows: bool = _running(
         False,
@@ -226,7 +304,9 @@ class Settings:
         "which weights answer (models on this machine, and the providers' own addresses). At other "
         "addresses --cache reuses those of the model that the server names now.",
     )
-    preflight: bool = _running(True, "Make one call before the first step, to catch mistakes.")
+    preflight: bool = _running(
+        True, "Make one call before the first step, to catch mistakes.", of="adapter_option"
+    )
     verify: Literal["off", "quick", "full"] | None = _running(
         None,
         "Verify the deployment first, and stop if it is broken; off: take no note of an earlier "
@@ -279,7 +359,7 @@ class ShortForms:
         None,
         "Earlier steps shown: all, none or K actions; more with +thoughts, +pictures:K or "
         "+turns:K. Default: the protocol's.",
-        parse=values.history,
+        parse=read_history,
         metavar="all|none|K",
         of="protocol",
     )

@@ -14,8 +14,7 @@ from typing import Any
 from adapters.options import SESSION_OPTIONS
 from adapters.registry import allow
 from adapters.secrets import has_password, key_in, masked
-from harness.settings import values
-from harness.settings.declared import Settings, ShortForms
+from harness.settings.declared import Settings, ShortForms, pairs
 from harness.settings.setting import Setting, declared_by
 
 SETTINGS: dict[str, Setting] = {**declared_by(Settings), **declared_by(ShortForms)}
@@ -23,6 +22,8 @@ SETTINGS: dict[str, Setting] = {**declared_by(Settings), **declared_by(ShortForm
 FIELDS = frozenset(one.name for one in fields(Settings)) - {"given"}
 NAMES = frozenset({"model", "benchmark", "protocol", "ranker", "role", "benchmark_option", "track"})
 """Settings that name models, benchmarks, protocols, policies, rankers, embedders and trackers."""
+HANDED_OVER = ("base_url", "concurrency", "timeout_s")
+"""Settings that are handed over with the options of an adapter."""
 SEVERAL = ("model", "benchmark")
 """Settings that `run` takes several times: every model is then asked about every benchmark."""
 OF_MODEL = "of_model"
@@ -63,7 +64,7 @@ def moved(name: str) -> str:
     '--benchmark-option candidates=VALUE'
     """
     name = name.strip("-").replace("-", "_")
-    setting = SETTINGS.get(field_of(name) or "")
+    setting = SETTINGS.get(field_of(name) or field_of(name.removeprefix("no_")) or "")
     if setting is not None and setting.among:
         return setting.written("VALUE")
     for option, names in _MOVED.items():
@@ -120,7 +121,7 @@ def folded(given: Mapping[str, object]) -> dict[str, Any]:
             found[name] = value
     for name, own in pairs.items():
         found[name] = [*own, *_entries(found.get(name, ()))]
-    for option in ("adapter_option", "benchmark_option"):
+    for option in ("adapter_option", "benchmark_option", "protocol_option"):
         if isinstance(found.get(option), (str, Mapping, list, tuple)):
             entries = list(_entries(found.pop(option)))
             taken = [_taken(entry, option) for entry in entries]
@@ -179,7 +180,7 @@ def read_settings(named: Mapping[str, object]) -> Settings:
     for name, value in folded(named).items():
         setting = SETTINGS[name]
         if isinstance(value, Mapping):
-            value = values.pairs(value) if name == "role" else list(_entries(value))
+            value = pairs(value) if name == "role" else list(_entries(value))
         read[name] = _checked(setting.key, setting, value)
     for name in read:
         if SETTINGS[name].holds_pairs:

@@ -29,9 +29,9 @@ class Setting:
         parse: turns the text of a command line into a value, if the type is not enough.
         identity: whether a run with another value is another run. If not, it may change on resume
             and is not on record.
-        of: whose it is: "" the run's; "adapter": handed over with the adapter's options;
-            "benchmark", "protocol": a short form of an option of that; "adapter_option",
-            "benchmark_option": written among these, though the run reads it.
+        of: whose it is: "" the run's; "benchmark", "protocol": a short form of an option of that;
+            "adapter_option", "benchmark_option", "protocol_option": written among these, though the
+            run reads it.
         only: whom it is for, and refused for others: "model" (not a policy), "hosted" (a model
             behind an address).
     """
@@ -45,7 +45,9 @@ class Setting:
     metavar: str = ""
     parse: Callable[[str], Any] | None = None
     identity: bool = True
-    of: Literal["", "adapter", "benchmark", "protocol", "adapter_option", "benchmark_option"] = ""
+    of: Literal[
+        "", "benchmark", "protocol", "adapter_option", "benchmark_option", "protocol_option"
+    ] = ""
     only: Literal["", "model", "hosted"] = ""
 
     def read(self, value: object) -> Any:

@@ -26,15 +26,21 @@ from harness.errors import UserError
 from harness.planning.plan import plan_run
 from harness.planning.spending import CONFIRM_FROM
 from harness.printing import say, terminal
-from harness.runs.lock import lock_run
+from harness.runs.directory import lock_run
 from harness.serve.server import SHARED, ModelServer
 from harness.session.display import Display
 from harness.session.observers import open_observers
 from harness.session.run import carry_out
 from harness.settings import RUNS
 from harness.sweep.matrix import FOR_ALL, Values, read_matrix
-from harness.sweep.planning import Planned, Standing, plan_cells, standing_of
-from harness.sweep.tables import estimate_grid, status_grid
+from harness.sweep.planning import (
+    Planned,
+    Standing,
+    estimate_grid,
+    plan_cells,
+    standing_of,
+    status_grid,
+)
 from harness.tables import Grid, counted, render
 
 SWEEPS = Path("sweeps")
@@ -107,7 +113,7 @@ def _is_confirmed(runs: Sequence[Planned], max_cost: float | None) -> bool:
     """
     if priced := [run for run in runs if run.estimate is not None]:
         _print(estimate_grid(priced), err=True)
-    asked = [run for run in runs if run.spends and not run.cell.settings.yes]
+    asked = [run for run in runs if run.spends and not run.settings.yes]
     calls = sum(run.most_calls for run in asked)
     if max_cost is not None or calls <= CONFIRM_FROM:
         return True
@@ -150,8 +156,8 @@ class Sweep:
         Every run hands its calls over to its provider before one of them is waited for (`wait`).
         """
         runs = sorted(runs, key=lambda run: run.standing.state != "waiting")
-        at_once = [replace(run, cell=run.cell.without("wait") or run.cell) for run in runs]
-        patient = [run for run in runs if "wait" in run.cell.options]
+        at_once = [replace(run, settings=replace(run.settings, wait=False)) for run in runs]
+        patient = [run for run in runs if run.settings.wait]
         for served, group in groupby([*at_once, *patient], lambda run: run.served):
             same = list(group)
             try:
@@ -177,7 +183,7 @@ class Sweep:
             _note(self.reasons[run.directory])
 
     def _evaluate(self, run: Planned) -> int:
-        settings = run.cell.settings
+        settings = run.settings
         if run.spends and self.max_cost is not None:
             settings = replace(settings, max_cost=self._limit(run))
         display = Display(settings)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adapters.secrets import masked
-from harness.commands.config import RUN, by_key, config_value, is_several
-from harness.commands.options import over
+from harness.commands.options import RUN, by_key, config_value, is_several, over
 from harness.errors import UserError
 from harness.settings import (
     SETTINGS,
@@ -39,26 +38,10 @@ class Variant:
     """One run of a sweep.
 
     label: the model, and the options that differ from other cells of that model.
-    options: the values that were given, by setting.
-    settings: the same, read.
     """
 
     label: str
-    options: Mapping[str, Any]
     settings: Settings
-
-    def without(self, name: str, key: str = "") -> Variant | None:
-        """Return the cell without a setting, or without one key of it; None if it has none."""
-        left = dict(self.options)
-        if name not in left:
-            return None
-        value = left.pop(name)
-        if key:
-            pairs = dict(SETTINGS[name].read(value))
-            if pairs.pop(key, None) is None:
-                return None
-            left |= {name: list(pairs.items())} if pairs else {}
-        return replace(self, options=left, settings=read_settings(left))
 
 
 @dataclass(frozen=True)
@@ -160,7 +143,7 @@ def _cells(options: Sequence[dict[str, Any]], source: str) -> Iterator[Variant]:
         for name in one:
             if name in FOR_ONE:
                 raise UserError(f"{source}: {written(name)} is for one run at a time")
-        yield Variant(label, one, settings)
+        yield Variant(label, settings)
 
 
 def _shown(options: Mapping[str, Any]) -> dict[str, str]:

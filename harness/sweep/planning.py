@@ -1,25 +1,32 @@
-"""Opens every cell of a sweep once, to find mistakes before anything is paid."""
+"""Opens every cell of a sweep once, to find mistakes before anything is paid; the tables of what
+they cost, and of how far they are."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adapters import Fatal, UnknownName
-from harness.errors import UserError, WithoutEffect
+from harness.errors import UserError
 from harness.planning.estimate import CostEstimate, estimate
+from harness.planning.estimated_calls import EXPECTED_REPLY
 from harness.planning.plan import Plan, plan_run
 from harness.planning.spending import check_cost_limit
 from harness.runs import manifest_before, open_run, read_settled
-from harness.runs.finding import State, spent_by, state_of
-from harness.runs.lock import is_in_use
+from harness.runs.directory import is_in_use
+from harness.runs.run import State, settings_of, spent_by, state_of
 from harness.session.observers import SessionObserver, open_observers
+from harness.session.rescoring import task_rows_of
 from harness.session.run import STOPPED
-from harness.settings import written
+from harness.session.summary import total_of
+from harness.settings import Settings
 from harness.sweep.matrix import Variant
+from harness.tables import Cell, Grid, Heading, few_notes, percent, rows_of
+from harness.tables.grid import FEW_MARK, interval_text
+from harness.tables.results import cluster_note, main_text
 
 TELL_S = 5.0
 """Time between two lines about how far the planning is."""
@@ -59,7 +66,6 @@ def standing_of(path: Path) -> Standing:
 class Planned:
     """A cell that can be run.
 
-    cell: without options that have no effect on it.
     directory: that of its run.
     dialogues: the number of units times that of repeats.
     standing: how far it is.
@@ -69,7 +75,8 @@ class Planned:
     estimate: None where it is not needed.
     """
 
-    cell: Variant
+    label: str
+    settings: Settings
     directory: Path
     dialogues: int
     standing: Standing
@@ -77,10 +84,6 @@ class Planned:
     spends: bool
     most_calls: int
     estimate: CostEstimate | None
-
-    @property
-    def label(self) -> str:
-        return self.cell.label
 
 
 def plan_cells(
@@ -94,23 +97,23 @@ def plan_cells(
 ) -> list[Planned]:
     """Check settings, key, prices and data of every cell.
 
-    Cells are returned without the options that have no effect on them, and a line says which; an
-    option has to have an effect on one cell at least. Without `asks` no key is needed, and all
-    costs are estimated; else those of incomplete runs that have to be confirmed, or limited.
+    Without `asks` no key is needed, and all costs are estimated; else those of incomplete runs that
+    have to be confirmed, or limited.
 
     Raises `UserError` for the first cell that cannot be run, and for two that are the same run.
     """
     planned: dict[Path, Planned] = {}
-    left_out: dict[str, dict[str, WithoutEffect]] = {}
     last_shown = time.monotonic()
     for number, cell in enumerate(cells, 1):
         if time.monotonic() - last_shown > TELL_S:
             last_shown = time.monotonic()
             say(f"planning {number} of {len(cells)}: {cell.label}")
         try:
-            cell, plan = _fitting(
-                cell, folder, max_cost, asks, left_out if len(cells) > 1 else None
-            )
+            open_observers(cell.settings, SessionObserver())
+            plan = plan_run(cell.settings, asks=asks, starts=False, folder=folder)
+            if max_cost is not None and plan.model.policy is None:
+                limited = replace(plan.settings, max_cost=max_cost)
+                check_cost_limit(replace(plan, settings=limited))
             if other := planned.get(plan.directory):
                 raise UserError(f"the same run as {other.label}; leave one of them out")
             standing = standing_of(plan.directory)
@@ -119,7 +122,8 @@ def plan_cells(
             found = estimate(plan) if estimates and (paid or not asks) else None
             command = plan.settings.with_server
             planned[plan.directory] = Planned(
-                cell,
+                cell.label,
+                cell.settings,
                 plan.directory,
                 plan.dialogues,
                 standing,
@@ -131,40 +135,7 @@ def plan_cells(
             asyncio.run(_close(plan))
         except (UserError, Fatal, UnknownName) as error:
             raise UserError(f"{cell.label}: {error}") from error
-    for option, reasons in left_out.items():
-        if len(reasons) == len(cells):
-            raise UserError(f"{next(iter(reasons.values()))} (as in every other run)")
-        say(f"without {option}, which has no effect there: {', '.join(reasons)}")
     return list(planned.values())
-
-
-def _fitting(
-    cell: Variant,
-    folder: Path,
-    max_cost: float | None,
-    asks: bool,
-    left_out: dict[str, dict[str, WithoutEffect]] | None,
-) -> tuple[Variant, Plan]:
-    """Plan a cell without the options that have no effect on it.
-
-    Adds the reason to `left_out`, by option and label; None refuses them. Raises as `plan_run`.
-    """
-    while True:
-        try:
-            open_observers(cell.settings, SessionObserver())
-            plan = plan_run(cell.settings, asks=asks, starts=False, folder=folder)
-            if max_cost is not None and plan.model.policy is None:
-                limited = replace(plan.settings, max_cost=max_cost)
-                check_cost_limit(replace(plan, settings=limited))
-            return cell, plan
-        except WithoutEffect as error:
-            fewer = cell.without(error.setting, error.key)
-            if fewer is None or left_out is None:
-                raise
-            owner = error.setting.removesuffix("_option") if error.key else ""
-            option = written(error.key or error.setting, owner)
-            left_out.setdefault(option, {})[cell.label] = error
-            cell = fewer
 
 
 async def _close(plan: Plan) -> None:
@@ -173,3 +144,86 @@ async def _close(plan: Plan) -> None:
         await plan.model.adapter.close()
     for role in plan.roles.values():
         await role.close()
+
+
+def estimate_grid(cells: Sequence[Planned]) -> Grid:
+    """Return the table of what cells cost: a row for each, and one for all of them."""
+    rows = []
+    for label, some in [*((one.label, [one]) for one in cells), ("all runs", cells)]:
+        found = [one.estimate for one in some if one.estimate is not None]
+        least = sum(one.calls_at_least for one in found)
+        most = sum(one.calls_at_most for one in found)
+        numbers = (
+            f"{sum(one.dialogues for one in some):,}",
+            f"{most:,}" if least == most else f"{least:,}-{most:,}",
+            f"{sum(one.cases['expected'].input for one in found):,}",
+            f"{sum(one.cases['expected'].output for one in found):,}",
+        )
+        rows.append((label, *numbers, _dollars(some, "expected"), _dollars(some, "high")))
+    heads = ("units", "calls", "in", "out", "cost", "at most")
+    notes = (
+        f"in, out: tokens with replies of {EXPECTED_REPLY}; at most: with the longest replies that "
+        "are allowed. Prompt caches and what is on record are ignored.",
+    )
+    return Grid("", (Heading("run", "left"), *map(Heading, heads)), rows_of(rows), footnotes=notes)
+
+
+def _dollars(cells: Sequence[Planned], case: str) -> str:
+    """Return what cells cost together; a model that no one bills costs nothing."""
+    costs = [one.estimate.cases[case].cost if one.spends and one.estimate else 0.0 for one in cells]
+    known = [cost for cost in costs if cost is not None]
+    if not known:
+        return "unknown"
+    return f"${sum(known):,.2f}" + ("" if len(known) == len(costs) else " and more")
+
+
+def score_of(path: Path) -> tuple[str, Cell, tuple[str, ...]] | None:
+    """Return a run's main measure over what is settled so far: its head, value and meaning.
+
+    None before a unit is settled. Raises `RunError`.
+    """
+    run = open_run(path)
+    declared, settings = run.manifest.declaration, settings_of(run)
+    records = [record for record in run.records() if record.settled]
+    if not records:
+        return None
+    total = total_of(records, settings, declared, task_rows_of(run, records))
+    row, average = total.row(declared.main.name), declared.main.averages[0]
+    cell = Cell(percent(row.number), interval_text(row.interval)) if row else Cell("")
+    clusters = declared.level(total.rules.cluster).many
+    few = few_notes(rates=True, clusters=clusters) if cell.interval.endswith(FEW_MARK) else ()
+    what = f"{declared.main.head}: per cent, {main_text(declared, average)}, of answers so far."
+    return declared.main.head, cell, (f"{what} {cluster_note(declared)}", *few)
+
+
+def status_grid(
+    cells: Sequence[Planned],
+    standings: Sequence[Standing],
+    reasons: Mapping[Path, str],
+    max_cost: float | None,
+) -> Grid:
+    """Return the table of a sweep: a row per cell, with why it stopped below.
+
+    `reasons` say why runs ended in this session, where their directories do not.
+    """
+    rows, notes, meanings = list[tuple[str | Cell, ...]](), list[str](), dict[str, None]()
+    money = any(one.spends for one in cells)
+    for one, standing in zip(cells, standings, strict=True):
+        score = score_of(one.directory) if standing.settled else None
+        head, value, meaning = score or ("", Cell(""), ())
+        meanings |= dict.fromkeys(meaning)
+        held = f"+{standing.reserved:,.2f} held" if standing.reserved else ""
+        cost = [Cell(f"${standing.spent:,.2f}", held)] if money else []
+        settled = f"{standing.settled:,}/{one.dialogues:,}"
+        rows.append((one.label, settled, standing.state, *cost, head, value))
+        why = reasons.get(one.directory) or standing.why
+        if why and standing.state not in ("complete", "running"):
+            notes.append(f"{one.label}: {why}")
+    if money:
+        spent = sum(standing.spent for standing in standings)
+        of = "" if max_cost is None else f" of ${max_cost:,.2f}"
+        notes.append(f"spent: ${spent:,.2f}{of}")
+    left = ("run", "state", "measure")
+    heads = ("run", "answered", "state", *(["spent"] if money else []), "measure", "score")
+    columns = tuple(Heading(head, "left") if head in left else Heading(head) for head in heads)
+    return Grid("", columns, rows_of(rows), footnotes=(*notes, *meanings))

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
-from harness.notes import TEST_DATA_NOTE as TEST_DATA_NOTE
+from harness.printing import TEST_DATA_NOTE as TEST_DATA_NOTE
 from harness.printing import say as say
 from harness.printing import terminal_width as terminal_width
 from harness.tables.grid import Cell as Cell

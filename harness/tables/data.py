@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-from harness.notes import TEST_DATA_NOTE
+from harness.printing import TEST_DATA_NOTE
 from harness.tables.grid import Data, Grid, clean
 
 FORMULA_STARTS = "=+-@#＝＋－＠"

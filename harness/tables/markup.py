@@ -11,7 +11,7 @@ import hashlib
 import html as _html
 from collections.abc import Iterable, Iterator, Sequence
 
-from harness.notes import TEST_DATA_NOTE
+from harness.printing import TEST_DATA_NOTE
 from harness.tables.grid import Cell, Grid, Heading, Row, Section, clean
 
 _MARKDOWN = str.maketrans(

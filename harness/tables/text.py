@@ -18,7 +18,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
-from harness.notes import TEST_DATA_NOTE
+from harness.printing import TEST_DATA_NOTE
 from harness.tables.grid import Cell, Grid, clean
 
 WIDTH = 100

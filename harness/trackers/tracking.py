@@ -15,8 +15,8 @@ from harness.errors import UserError
 from harness.planning.plan import Plan
 from harness.runs import Unit, open_run
 from harness.runs.places import public
+from harness.session.deployment import UNUSABLE, reply_kinds
 from harness.session.observers import Finished, SessionObserver
-from harness.session.reply_limit import UNUSABLE, reply_kinds
 from harness.session.summary import GROWTH, RunningScores, tokens_and_cost
 from harness.settings import Settings
 from harness.tables.results import POOLED

@@ -12,11 +12,14 @@ from harness.errors import UserError, suggestion
 from harness.printing import say
 
 _SETTINGS = (
-    *("base_url", "adapter_option", "max_tokens", "temperature", "effort", "protocol_option"),
-    *("concurrency", "timeout_s", "max_cost", "prices"),
+    *("base_url", "adapter_option", "max_tokens", "temperature", "protocol_option"),
+    *("concurrency", "max_cost", "prices"),
     *("benchmark", "benchmark_option", "data", "split"),
 )
-_AMONG = ("top_p", "model_seed", "thinking_budget", "attempts", "patience_s")
+_AMONG = (
+    *("top_p", "model_seed", "effort", "thinking_budget"),
+    *("timeout_s", "attempts", "patience_s"),
+)
 """Settings among the options of the model."""
 _FEW = {"attempts": 3, "patience_s": 60.0}
 """Retries unless others are given: a person waits for the answer."""

@@ -51,7 +51,7 @@ _FLAGS: Mapping[str, Mapping[str, str]] = {
         "vllm": "vllm serve ... --default-chat-template-kwargs '{{\"enable_thinking\": false}}', "
         "and the right --reasoning-parser",
         "llama.cpp": "llama-server ... --reasoning-budget 0",
-        "": "a higher --max-tokens, or --effort",
+        "": "a higher --max-tokens, or --adapter-option effort",
     },
     "context": {
         "vllm": "vllm serve ... --max-model-len N",

@@ -11,7 +11,6 @@ import pandas as pd
 
 from harness import tables
 from harness.runs import Run
-from harness.runs.columns import id_column, level_column
 from harness.tables import Grid, Row, Section, few_notes, interval_record
 from parsers import Declaration, mean_interval
 from parsers.declaration import SPLIT
@@ -20,6 +19,7 @@ from reports.errors.labels import read_labels
 from reports.frames.units import Column, typed
 from reports.grid import cell, frame_data, interval, plain_records
 from reports.load import RunLike, open_runs, unfinished_lines
+from reports.names import id_column, level_column
 from reports.settings import about, attrs_of
 
 FOOTNOTE = (

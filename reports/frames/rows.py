@@ -12,7 +12,6 @@ from typing import Literal, get_args
 import pandas as pd
 
 from harness.runs import Manifest, Run, RunError
-from harness.runs.columns import id_column, level_column, total_column
 from harness.settings import written
 from harness.tables.results import POOLED
 from parsers import AggregationRules, Declaration, Measure, Results, Status, results
@@ -20,6 +19,7 @@ from parsers.counting import Observed, Trial, observed
 from reports.comparability import row_of
 from reports.frames.units import frame_of
 from reports.load import RunLike, open_runs
+from reports.names import id_column, level_column, total_column
 
 InvalidRule = Literal["exclude", "fail"]
 VARIANT, RULE = "f1", "step_rule"

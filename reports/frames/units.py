@@ -8,12 +8,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from harness.runs import Run, RunError, Unit
-from harness.runs.columns import group_column, id_column, level_column, score_column, total_column
 from harness.runs.steps import arguments_of
 from parsers import Declaration
 from parsers.declaration import SPLIT
 from reports.kind import reports_on
 from reports.load import RunLike, declarations, open_runs
+from reports.names import group_column, id_column, level_column, score_column, total_column
 from reports.settings import attrs_of
 
 if TYPE_CHECKING:

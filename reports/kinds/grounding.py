@@ -9,7 +9,6 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
 from harness.runs import CallRecord, Run, Unit
-from harness.runs.columns import id_column
 from harness.settings import OF_MODEL
 from harness.tables import percent
 from harness.tables.grid import interval_text
@@ -22,6 +21,7 @@ from reports.errors import FAILED, SUCCESS, ClassInfo, UnitError, UnitErrors
 from reports.frames.units import Getter, KindColumns, unit_column
 from reports.keys import Group, Key
 from reports.kind import KindReports
+from reports.names import id_column
 from reports.settings import Setting as Value
 from reports.view.parts import (
     Box,

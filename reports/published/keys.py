@@ -14,7 +14,6 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run
-from harness.runs.columns import id_column, level_column
 from harness.tables.results import average_of
 from parsers import Average
 from parsers.declaration import SPLIT
@@ -22,6 +21,7 @@ from reports.comparability import BY_OWN_NAME, CANDIDATES, OF_PROTOCOL, POPULATI
 from reports.frames.rows import VARIANT
 from reports.frames.units import steps_frame
 from reports.kind import reports_of
+from reports.names import id_column, level_column
 from reports.published.source import (
     ANY,
     AVERAGE,

@@ -9,8 +9,7 @@ import pytest
 
 from adapters import Finish, Reply
 from harness.runs.files import sealed
-from harness.runs.lines import line_decoder
-from harness.runs.records import CallRecord
+from harness.runs.records import CallRecord, line_decoder
 from tests.adapters.support import adapter_for, ask, bodies, two_rounds
 from tests.adapters.test_failures import every_wire
 from tests.servers import Answer, Provider, WireServer

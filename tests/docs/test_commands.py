@@ -80,7 +80,7 @@ def without_files(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(*_: Any) -> dict[str, Any]:
         return {}
 
-    monkeypatch.setattr("harness.commands.config.read_toml", nothing)
+    monkeypatch.setattr("harness.commands.options.read_toml", nothing)
 
 
 @pytest.mark.skipif(not PAGES, reason="the documents are in a checkout only")

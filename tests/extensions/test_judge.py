@@ -216,8 +216,8 @@ def test_a_judgement_is_priced_limited_and_cached_by_itself() -> None:
         before = server.count
         first = call(*at(server, *data, "-o", "run/judgments/b", "--max-cost", "99"))
         asked = server.count
-        kept = "--max-cost", "99", "--cache", "--preflight"
-        again = call(*at(server, *data, "-o", "run/judgments/c", *kept))
+        kept = "--max-cost", "99", "--cache"
+        again = call(*at(server, *data, "-o", "run/judgments/c", *kept, preflight=True))
         assert (first.code, again.code) == (0, 0) and server.count == asked + 1
     assert summary("run/judgments/b")["cost"] == pytest.approx((asked - before) * 0.12)
     assert summary("run/judgments/c")["cost"] == 0

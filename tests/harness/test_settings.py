@@ -121,5 +121,5 @@ def test_every_setting_says_what_it_is_for() -> None:
     for name, setting in SETTINGS.items():
         assert setting.help.endswith("."), name
         assert setting.read(setting.default) == setting.default, name
-    assert (written("preflight"), written("cache")) == ("--no-preflight", "--cache")
-    assert written("timeout_s") == "--timeout"
+    assert (written("preflight"), written("cache")) == ("--adapter-option preflight", "--cache")
+    assert written("timeout_s") == "--adapter-option timeout"

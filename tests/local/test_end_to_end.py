@@ -24,7 +24,7 @@ Run = Callable[..., Path]
 
 
 def arguments(model: Path, out: Path, *more: str) -> list[str]:
-    quiet = ("--progress", "off", "--no-cache", "--no-preflight")
+    quiet = ("--progress", "off", "--no-cache", "--adapter-option=preflight=no")
     asked = ("--image-policy", "full", "--adapter-option", "max_pixels=40000", "--max-tokens", "8")
     task = () if "--benchmark" in more else tool.ONE_TASK
     return ["--model", f"hf:{model}", *task, *asked, *quiet, "--out", str(out), *more]

@@ -12,7 +12,7 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 from tests.harness.commands import tool
 from tests.local.conftest import Checkpoint
 
-QUIET = ("--progress", "off", "--no-cache", "--no-preflight")
+QUIET = ("--progress", "off", "--no-cache", "--adapter-option=preflight=no")
 ASKED = ("--image-policy", "none", "--max-tokens", "4")
 
 

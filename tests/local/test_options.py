@@ -20,7 +20,7 @@ from tests.harness.commands import tool
 from tests.local.conftest import Checkpoint
 
 ASKED = (*tool.ONE_TASK, "--image-policy", "none", "--max-tokens", "4")
-QUIET = ("--no-preflight", "--no-cache", "--progress", "off")
+QUIET = ("--adapter-option=preflight=no", "--no-cache", "--progress", "off")
 
 
 @pytest.fixture(autouse=True)
@@ -124,9 +124,10 @@ def test_a_run_goes_on_with_other_means_but_not_with_another_model(
 
 
 @pytest.mark.parametrize(
-    "idle", [("--concurrency", "3"), ("--timeout", "9"), ("--effort", "high")], ids=lambda i: i[0]
+    "idle", ["--concurrency 3", "--adapter-option timeout=9", "--adapter-option effort=high"]
 )
-def test_options_of_servers_are_refused(checkpoint: Checkpoint, idle: tuple[str, str]) -> None:
-    called = tool.call("--model", f"hf:{checkpoint('qwen2-vl')}", *tool.ONE_TASK, *idle)
+def test_options_of_servers_are_refused(checkpoint: Checkpoint, idle: str) -> None:
+    called = tool.call("--model", f"hf:{checkpoint('qwen2-vl')}", *tool.ONE_TASK, *idle.split())
     assert called.code == 2
-    assert f"{idle[0]} has no effect" in called.complaint
+    said = idle.removesuffix(" 3").partition("=")[0]
+    assert f"{said} has no effect" in called.complaint

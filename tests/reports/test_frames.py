@@ -13,13 +13,13 @@ import pytest
 from harness.benchmarks.episode.miniwob import benchmark as miniwob
 from harness.benchmarks.prompt import autowebbench
 from harness.benchmarks.question import visualwebbench
-from harness.runs.columns import group_column, level_column, score_column
 from parsers import MIND2WEB, Declaration, Group, Level, Measure
 from parsers.mt_mind2web import MT_MIND2WEB
 from reports.frames import runs
 from reports.frames import units as steps
 from reports.frames.runs import runs_frame
 from reports.frames.units import steps_frame
+from reports.names import group_column, level_column, score_column
 from tests.reports.runs import schema, setup, step, worked, write
 
 STEPS = schema(steps.columns(MIND2WEB))

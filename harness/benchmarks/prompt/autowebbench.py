@@ -22,7 +22,7 @@ from harness.benchmarks.prompt.benchmark import PromptBenchmark, PromptDetail
 from harness.benchmarks.published import fetch_released
 from harness.data_files import DataFile, check_splits, fingerprint
 from harness.errors import DataError, UserError
-from harness.notes import test_data_note
+from harness.printing import test_data_note
 from harness.runs.records import Unit
 from parsers.autowebbench import WordsError, check_installed, gold_action, scores
 from parsers.autowebglm import FUNCTIONS

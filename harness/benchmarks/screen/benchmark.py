@@ -25,7 +25,7 @@ from harness.options import History, short_form
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import ItemPolicy, Secret, chance_for
 from harness.protocols import ask
-from harness.protocols.vote import same_answer
+from harness.protocols.asking import same_answer
 from harness.records import Earlier
 from harness.runs import Unit
 from harness.settings import Settings

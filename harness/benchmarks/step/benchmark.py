@@ -20,8 +20,8 @@ from harness.benchmarks.step.listing import list_step, list_steps, offered, reca
 from harness.benchmarks.step.options import StepOptions
 from harness.candidates import check_distractors
 from harness.errors import UserError
-from harness.notes import TEST_DATA_NOTE
 from harness.pictures import PicturePolicy, plan
+from harness.printing import TEST_DATA_NOTE
 from harness.protocols import AskingProtocol
 from harness.records import UNREADABLE, Row
 from harness.runs import StepUnit

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from adapters.secrets import masked
 from harness.benchmarks.options import refuse_given
 from harness.benchmarks.shows import Shows
-from harness.errors import UserError, WithoutEffect
+from harness.errors import UserError
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Source, lettering, text_first
 from harness.settings import Settings, written
@@ -58,7 +58,7 @@ def image_policy_of(policy: str | None, protocol: AskingProtocol) -> str:
 def refuse_candidates(
     source: Benchmark, offered: Source, protocol: AskingProtocol, settings: Settings, *, draws: bool
 ) -> None:
-    """Raise `WithoutEffect` for options that have none where these candidates are offered.
+    """Raise `UserError` for options that have none where these candidates are offered.
 
     draws: whether something else is drawn by the run's seed.
     """
@@ -70,7 +70,7 @@ def refuse_candidates(
         )
         refuse_given(source.given, DRAWN, where)
         if "seed" in settings.given and not draws:
-            raise WithoutEffect("seed", f"--seed has no effect {where}")
+            raise UserError(f"--seed has no effect {where}")
     if offered != "ranker":
         refuse_given(
             source.given,
@@ -93,8 +93,7 @@ def check_pictures(
     if screenshots:
         return
     if source.options.lost_rows:
-        raise WithoutEffect(
-            "benchmark_option",
+        raise UserError(
             f"{lost} has no effect on {source.name}, which has no screenshots to lose: "
             "all of its rows are asked about; leave it out",
             "lost_rows",
@@ -131,15 +130,15 @@ def check_stored(source: Benchmark, protocol: AskingProtocol) -> None:
 
 
 def refuse_fixed(source: Benchmark, settings: Settings) -> None:
-    """Raise `WithoutEffect` for what the user gave and stored questions fix."""
+    """Raise `UserError` for what the user gave and stored questions fix."""
     why = f"on {source.name}, whose data fixes it; leave it out"
     refuse_given(source.given, FIXED, why)
     if "seed" in settings.given:
-        raise WithoutEffect("seed", f"--seed has no effect {why}")
+        raise UserError(f"--seed has no effect {why}")
     for name in dict(settings.protocol_option).keys() - FREE:
         if "protocol_option" in settings.given:
             message = f"{written(name, 'protocol')} has no effect {why}"
-            raise WithoutEffect("protocol_option", message, name)
+            raise UserError(message)
 
 
 def check_history(stores: bool, shows: Shows) -> None:

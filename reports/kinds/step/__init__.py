@@ -6,10 +6,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from harness.runs import StepUnit
-from harness.runs.columns import id_column
 from reports.frames.units import Getter, KindColumns, UnitColumn, predicted, unit_column
 from reports.keys import INDEXES, Group, Key, band, banded
 from reports.kind import KindReports
+from reports.names import id_column
 
 if TYPE_CHECKING:
     from reports.frames.rows import RunRows

@@ -101,7 +101,11 @@ def test_every_form_of_dialogue_comes_to_the_same_in_batches(protocol: str) -> N
         line = ("--protocol", protocol, *PROTOCOLS[protocol])
         at_once = call(*arguments(server, "openai", "at-once", *line))
         assert at_once.code == 0, at_once.err
-        done = call(*arguments(server, "openai", "run", *line, "--tier", "batch", "--wait"))
+        done = call(
+            *arguments(
+                server, "openai", "run", *line, "--tier", "batch", "--adapter-option=wait=yes"
+            )
+        )
         assert done.code == 0, done.err
         assert server.batches.creates >= 1
     assert outcomes("run") == outcomes("at-once")
@@ -121,7 +125,9 @@ def test_samples_are_as_many_calls_in_batches() -> None:
             *ONE_TASK,
             *TEXT_ONLY,
         )
-        batch = arguments(server, "openai", "run", *line, "--tier", "batch", "--wait")
+        batch = arguments(
+            server, "openai", "run", *line, "--tier", "batch", "--adapter-option=wait=yes"
+        )
         assert call(*batch).code == 0
         sent = [ask.body for ask in server.asks if ask.body.get("temperature") == 0.9]
     lines = calls("run")
@@ -138,7 +144,9 @@ def test_every_provider_comes_to_the_same_whatever_its_batches_do(provider: Prov
         server.batches.switches = Switches(
             polls=2, shuffle=True, repeat=True, drop_every=5, tear=1, state="SOMETHING_NEW"
         )
-        batch = arguments(server, provider, "run", *line, "--tier", "batch", "--wait")
+        batch = arguments(
+            server, provider, "run", *line, "--tier", "batch", "--adapter-option=wait=yes"
+        )
         done = call(*batch)
         server.batches.switches = Switches()
         for _ in range(4):
@@ -242,7 +250,16 @@ def test_a_refused_parameter_costs_no_batch_and_is_told_once(server: WireServer)
         return plain(ask)
 
     server.react = react
-    line = arguments(server, "openai", "run", *ONE_TASK, *TEXT_ONLY, "--tier", "batch", "--wait")
+    line = arguments(
+        server,
+        "openai",
+        "run",
+        *ONE_TASK,
+        *TEXT_ONLY,
+        "--tier",
+        "batch",
+        "--adapter-option=wait=yes",
+    )
     done = call(*line, "--generation-seed", "7")
     if done.code == 2:
         done = call(*line)

@@ -221,7 +221,7 @@ def test_a_run_that_waits_is_told_so_and_not_merged(place: Path) -> None:
 
 
 def test_the_first_call_cannot_be_left_out(place: Path) -> None:
-    with pytest.raises(UserError, match="--no-preflight"):
+    with pytest.raises(UserError, match="preflight=no"):
         session(Provider(), preflight=False)
 
 

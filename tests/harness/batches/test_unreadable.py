@@ -13,7 +13,7 @@ import pytest
 from harness.batches import remote
 from harness.batches.log import BatchLog
 from harness.runs import open_run
-from harness.runs.batches import unrecorded_at
+from harness.runs.on_record import unrecorded_at
 from tests.adapters.support import MODELS, PROVIDERS
 from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, Called, call, calls, replying
 from tests.servers import Ask, Provider, WireServer

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import StepDataset, benchmark_of, open_steps
-from harness.errors import DataError, WithoutEffect
+from harness.errors import DataError, UserError
 from harness.settings import read_settings
 from tests.harness.benchmarks._files import picture
 from tests.harness.benchmarks._snapshots import SERIES, element, stored, write
@@ -129,7 +129,7 @@ def test_a_picture_that_is_not_in_the_file_is_an_error(tmp_path: Path, url: str)
 )
 def test_what_the_data_fixes_is_refused(given: dict[str, Any], said: str) -> None:
     why = f"{said} has no effect on mm-mind2web-tilde, whose data fixes it; leave it out"
-    with pytest.raises(WithoutEffect, match=re.escape(why)):
+    with pytest.raises(UserError, match=re.escape(why)):
         benchmark_of(read_settings({"benchmark": "mm-mind2web-tilde", **given}))
     benchmark_of(read_settings({"benchmark": "multimodal-mind2web", **given}))
 

@@ -95,18 +95,18 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         ("--model", "oracle", "-b", "sample-grounding", "--benchmark-option", "candidates=all"),
         "--benchmark-option candidates: sample-grounding has no such option",
     ),
-    "shuffles of a draw": ((*ORACLE, "--shuffles", "3"), "use --repeats"),
+    "shuffles of a draw": ((*ORACLE, "--protocol-option", "shuffles=3"), "use --repeats"),
     "shuffles and repeats": (
         (
             *LEXICAL,
             "--protocol",
             "mindact-choice",
-            "--shuffles",
-            "3",
+            "--protocol-option",
+            "shuffles=3",
             "--repeats",
             "2",
         ),
-        "give --repeats or --shuffles",
+        "give --repeats or --protocol-option shuffles",
     ),
     "stored questions in another way": (
         ("--model", "oracle", "-b", "mm-mind2web-tilde", "--data", "x", "--protocol", "classify"),

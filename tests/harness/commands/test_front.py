@@ -130,9 +130,9 @@ def test_the_help_of_run_has_the_usual_options_and_help_all_every_one() -> None:
     def options(text: str) -> set[str]:
         return set(re.findall(r"^  (?:-\w, )?(--[a-z0-9-]+)", text, re.MULTILINE))
 
-    assert len(options(usual) - {"--help", "--help-all"}) == 26
+    assert len(options(usual) - {"--help", "--help-all"}) == 25
     assert len(usual.splitlines()) <= 50
-    assert len(options(every)) <= 54
+    assert len(options(every)) <= 45
     assert options(usual) < options(every)
     assert {one.option for one in SETTINGS.values() if not one.among} <= options(every)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adapters import input_files
-from harness.commands.config import read_toml
+from harness.commands.options import read_toml
 from harness.errors import UserError
 from tests.harness.benchmarks.question.test_own import png
 from tests.harness.commands.tool import Called, call

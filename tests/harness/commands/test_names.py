@@ -14,20 +14,22 @@ from tests.harness.commands.tool import call
 
 HERE = (
     *("model", "base_url", "adapter_option", "max_tokens", "temperature"),
-    *("effort", "role", "benchmark", "benchmark_option", "data", "split"),
+    *("role", "benchmark", "benchmark_option", "data", "split"),
     *("only", "limit", "shard", "protocol", "protocol_option", "distractors", "seed", "ranker"),
-    *("history", "image_policy", "repeats", "samples", "vote", "shuffles", "f1", "invalid"),
-    *("out", "concurrency", "timeout", "tier"),
-    *("max_cost", "prices", "yes", "score_failures", "cache"),
-    *("preflight", "progress", "rule", "redo"),
-    *("with_server", "wait", "track"),
+    *("history", "image_policy", "repeats", "samples", "f1", "invalid"),
+    *("out", "concurrency", "tier"),
+    *("max_cost", "prices", "yes", "cache"),
+    *("progress", "rule", "redo"),
+    *("with_server", "track"),
 )
 """Names that are options of their own."""
 AMONG = {
     "adapter_option": (
-        *("top_p", "model_seed", "thinking_budget", "queue_tokens", "attempts", "patience"),
+        *("top_p", "model_seed", "effort", "thinking_budget", "timeout", "attempts", "patience"),
+        *("preflight", "wait", "queue_tokens"),
     ),
-    "benchmark_option": ("unattempted", "exclude_status", "skip_bad_rows"),
+    "benchmark_option": ("unattempted", "exclude_status", "skip_bad_rows", "score_failures"),
+    "protocol_option": ("vote", "shuffles"),
 }
 """Names of settings that are written among the pairs of another one, by that."""
 ELSEWHERE = {
@@ -198,11 +200,15 @@ def test_a_refusal_of_a_field_says_how_it_is_given_now(name: str, now: str) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--protocol-option", "shuffles=3"), "unknown key 'shuffles'; give --shuffles ("),
+        (("--shuffles", "3"), "no such option: --shuffles; give --protocol-option shuffles=VALUE"),
+        (("--no-preflight",), "give --adapter-option preflight=VALUE"),
         (("--protocol-option", "ranker=lexical"), "unknown key 'ranker'; give --ranker ("),
         (("--protocol-option", "seed=3"), "unknown key 'seed'; give --seed ("),
         (("--benchmark-option", "attempts=2"), "no such option; give --adapter-option attempts"),
-        (("--benchmark-option", "timeout_s=3"), "has no such option; give --timeout"),
+        (
+            ("--benchmark-option", "timeout_s=3"),
+            "has no such option; give --adapter-option timeout",
+        ),
         (("--benchmark-option", "history=3"), "has no such option; give --history"),
     ],
 )

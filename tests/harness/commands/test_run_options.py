@@ -52,7 +52,8 @@ def test_a_run_has_a_folder_that_is_named_after_its_settings(place: Path) -> Non
 def test_more_than_a_hundred_calls_that_cost_money_need_a_word(place: Path) -> None:
     (place / "prices.toml").write_text(PRICES)
     with WireServer(replying()) as server:
-        line = at(server, *DEV, *TEXT_ONLY, "--prices", "prices.toml")
+        asks = (server, *DEV, *TEXT_ONLY, "--prices", "prices.toml")
+        line = at(*asks)
         refused = call(*line, "--out", "a")
         assert refused.code == 2
         assert "expected: " in refused.err
@@ -61,8 +62,8 @@ def test_more_than_a_hundred_calls_that_cost_money_need_a_word(place: Path) -> N
         assert not (place / "a").exists()
         assert call(*line, "--out", "a", "--yes").code == 0
         asked = server.count
-        more = "--max-cost", "1", "--cache", "--preflight"
-        assert call(*line, "--out", "b", *more).code == 0
+        more = "--max-cost", "1", "--cache"
+        assert call(*at(*asks, "--out", "b", *more, preflight=True)).code == 0
         assert server.count == asked + 1  # replies come from the cache
         assert call(*at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml")).code == 0
 

@@ -74,10 +74,14 @@ def start(*args: str | Path, **environment: str) -> Program:
     return Program("-m", "harness", *args, heard=True, environment=environment)
 
 
-def at(server: WireServer, *args: str | Path) -> tuple[str, ...]:
+NO_PREFLIGHT = "--adapter-option=preflight=no"
+
+
+def at(server: WireServer, *args: str | Path, preflight: bool = False) -> tuple[str, ...]:
     """The arguments of a run that asks `server` in OpenAI's way, without a call beforehand."""
     model = () if "--model" in args else ("--model", "openai:m")
-    fixed = (*model, "--base-url", server.base_url("openai"), "--no-preflight")
+    first = () if preflight else (NO_PREFLIGHT,)
+    fixed = (*model, "--base-url", server.base_url("openai"), *first)
     line = (*fixed, "--progress", "off", *map(str, args))
     return line if "--json" in line else (*line, "--details")
 

@@ -21,7 +21,7 @@ from harness.engine import (
 )
 from harness.pictures import built_in_picture
 from harness.runs import CallRecord
-from harness.session.progress import Progress
+from harness.session.display import Progress
 from parsers.records import Prediction, Status
 from tests.harness.engine.support import BatchModel, Log, Model, echo, engine, two_rounds
 

@@ -49,7 +49,7 @@ def command_line(run: Path, url: str) -> list[str]:
         "--out": str(run),
     }
     given = [part for pair in options.items() for part in pair]
-    return ["-m", "harness", "run", *given, "--no-cache", "--no-preflight"]
+    return ["-m", "harness", "run", *given, "--no-cache", "--adapter-option=preflight=no"]
 
 
 SAMPLES = 3

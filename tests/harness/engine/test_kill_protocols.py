@@ -29,7 +29,7 @@ def start(run: Path, url: str, protocol: str) -> Program:
     line = ["run", "--model", "openai:counted", "--base-url", url, "--benchmark", "sample"]
     line += ["--split", "dev", "--limit", "1", "--protocol", protocol, *PROTOCOLS[protocol]]
     line += ["--concurrency", str(CONCURRENCY), "--progress", "off", "--out", str(run)]
-    words = ("-m", "harness", *line, "--no-cache", "--no-preflight")
+    words = ("-m", "harness", *line, "--no-cache", "--adapter-option=preflight=no")
     return Program(*words, cwd=Path(__file__).anchor)
 
 

@@ -33,7 +33,7 @@ from harness.engine.dialogues import KeptReply
 from harness.engine.observer import Observer, says_nothing
 from harness.planning.pricing import tokens_of
 from harness.runs import CallRecord, MessageRecord
-from harness.runs.lines import line_decoder, to_line
+from harness.runs.records import line_decoder, to_line
 from parsers.records import STATUS_WORDS, Prediction, Status
 from tests.harness.engine.support import Log, Model, engine, run
 

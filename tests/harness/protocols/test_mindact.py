@@ -14,9 +14,8 @@ import pytest
 from adapters.conversation import Finish, Reply, Text
 from harness.dialogue import Ask
 from harness.errors import UserError
-from harness.protocols.classify import Classify
 from harness.protocols.mindact import MindAct
-from harness.protocols.mindact_choice import MindActChoice, Seq2Seq
+from harness.protocols.mindact_choice import Classify, MindActChoice, Seq2Seq
 from harness.protocols.mindact_generate import MindActGenerate
 from harness.records import Step
 from harness.views import StepView

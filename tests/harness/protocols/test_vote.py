@@ -11,8 +11,8 @@ from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.options import StepOptions
 from harness.dialogue import Act, Ask, Call, Dialogue, Embed, Result, hold_turns
 from harness.protocols import open_protocol
-from harness.protocols.vote import NEAR, Rule, Vote, elected
-from harness.protocols.vote import same_answer as same
+from harness.protocols.asking import NEAR, Rule, Vote, elected
+from harness.protocols.asking import same_answer as same
 from harness.runs.live_steps import behind
 from harness.settings import Settings
 from harness.views import StepView

@@ -12,6 +12,7 @@ import pytest
 
 from adapters.conversation import Reply, Usage
 from adapters.embedding import Embedded, Vector, to_bytes
+from harness.commands.merge import merge_shards as merge
 from harness.dialogue import Observation
 from harness.runs import (
     ActRecord,
@@ -23,7 +24,6 @@ from harness.runs import (
     digest_of,
     open_run,
 )
-from harness.runs.shards import merge
 from tests.harness.runs.examples import SETUP, call, step
 
 VECTORS: tuple[Vector, ...] = ((0.5, -2.0), (0.25, 2.0**-20))

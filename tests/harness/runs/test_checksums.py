@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.conversation import Reply, Usage
+from harness.commands.merge import merge_shards as merge
 from harness.runs import CallRecord, RunDirectory, RunError, StepUnit, open_run
 from harness.runs.files import Line, decode, encode, sealed
-from harness.runs.lines import line_decoder
-from harness.runs.shards import merge
+from harness.runs.records import line_decoder
 from tests.harness.runs.examples import SETUP, call, step, write
 
 WHERE = Path("calls.jsonl")

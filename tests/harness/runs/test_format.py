@@ -17,7 +17,7 @@ import pytest
 from adapters.conversation import Finish, Message, Picture, Reply, Text, Usage
 from harness.runs import CallRecord, MessageRecord, RunDirectory, Setup, Unit, open_run
 from harness.runs.files import encode
-from harness.runs.lines import line_decoder
+from harness.runs.records import line_decoder
 from parsers.mind2web import MIND2WEB
 from parsers.records import Description, Gold, Status
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.commands.merge import merge_shards as merge
 from harness.errors import RunDiffers
 from harness.runs import RunError, Setup, open_run
-from harness.runs.shards import merge
 from tests.harness.runs.examples import SETUP, call, step, write
 
 

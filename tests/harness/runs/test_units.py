@@ -14,7 +14,7 @@ from adapters.registry import load
 from harness.benchmarks import BENCHMARKS, declared
 from harness.runs import RunError, Unit
 from harness.runs.files import sealed
-from harness.runs.lines import line_decoder
+from harness.runs.records import line_decoder
 from harness.runs.run import DETAILS, detail_type
 from parsers.actions import Action
 from parsers.records import Prediction, Status

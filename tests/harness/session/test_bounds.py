@@ -14,7 +14,7 @@ import pytest
 from harness.benchmarks import benchmark_of
 from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.runs import StepUnit, open_run
-from harness.runs.finding import settings_of
+from harness.runs.run import settings_of
 from harness.session.summary import results_of
 from harness.settings import Settings
 from parsers import score
@@ -36,7 +36,10 @@ EXACT = benchmark_options("no_element_zeroes_operation=yes", "step_rule=exact")
         ((*DEV, "--protocol", "mindact-choice", *RANKED, *TOP_TEN), True),
         ((*DEV, *EXACT), False),
         ((*ONE_TASK, "--protocol", "mindact-generate", *RANKED), False),
-        ((*ONE_TASK, "--protocol", "seeact-choice", *RANKED, "--shuffles", "1"), False),
+        (
+            (*ONE_TASK, "--protocol", "seeact-choice", *RANKED, "--protocol-option", "shuffles=1"),
+            False,
+        ),
     ],
 )
 def test_the_ceiling_is_what_the_oracle_gets_under_protocol_and_rules(

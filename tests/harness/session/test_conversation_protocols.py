@@ -84,7 +84,16 @@ def said(ask: Ask) -> str:
 def line(server: WireServer, *more: str) -> list[str]:
     url = server.base_url("openai")
     return [
-        *(*MT, "-m", "openai:main", "--base-url", url, "--protocol", "self-map", "--no-preflight"),
+        *(
+            *MT,
+            "-m",
+            "openai:main",
+            "--base-url",
+            url,
+            "--protocol",
+            "self-map",
+            "--adapter-option=preflight=no",
+        ),
         *("--ranker", "lexical", *benchmark_options("top_k=5", "missed=ask")),
         *("--role", "rationale=openai:explains", "--role", f"rationale.base_url={url}"),
         *("--role", "embedding=openai:vectors", "--role", f"embedding.base_url={url}"),

@@ -75,7 +75,7 @@ def test_first_units_without_an_answer_stop_the_run_unsettled(kind: str, concurr
         asked = server.count
         assert called.code == 2
         assert "none of the first 5 steps got an answer" in called.err
-        for word in (*words, "--max-tokens", "--score-failures"):
+        for word in (*words, "--max-tokens", "--benchmark-option=score_failures=yes"):
             assert word in called.err.splitlines()[-1]
         assert not settled("a")
         assert not Path("a/summary.json").exists()
@@ -93,7 +93,7 @@ def test_score_failures_settles_them_and_is_recorded(kind: str) -> None:
     with WireServer(constant(WITHOUT[kind][0])) as server:
         line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
         assert call(*line).code == 2
-        called = call(*line, "--score-failures")
+        called = call(*line, "--benchmark-option=score_failures=yes")
         assert called.code == 0, called.err
     assert len(settled("a")) == 7
     ids = [record["id"] for record in calls("a")]
@@ -114,11 +114,11 @@ def test_other_settings_are_refused_once_a_unit_was_answered() -> None:
 
 def test_a_first_call_that_is_too_long_ends_the_run_with_the_remedy() -> None:
     with WireServer(error(400, VLLM)) as server:
-        line = [arg for arg in at(server, *ONE_TASK, "--out", "a") if arg != "--no-preflight"]
+        line = at(server, *ONE_TASK, "--out", "a", preflight=True)
         called = call(*line)
         assert (called.code, server.count) == (2, 1)
         assert "--max-tokens 596" in called.err.splitlines()[-1]
-        assert call(*line, "--score-failures").code == 0
+        assert call(*line, "--benchmark-option=score_failures=yes").code == 0
 
 
 @pytest.mark.parametrize("kind", ["refused", "filter", "empty", "cut in a thought"])

@@ -105,7 +105,7 @@ def test_what_a_call_without_a_line_cost_counts_towards_the_limit_of_later_sessi
         lines = sum(record["cost"] for record in calls("a"))
         unrecorded = json.loads(Path("a/manifest.json").read_text())["unrecorded"]
         assert 0 < unrecorded == pytest.approx(paid - lines)
-        again = call(*line, "--max-cost", "3", "--no-preflight")
+        again = call(*line, "--max-cost", "3", "--adapter-option=preflight=no")
         assert again.code == 1
         assert f"${paid:.4f} of $3.0000 spent" in again.err
 
@@ -130,8 +130,8 @@ def test_a_limit_as_high_as_the_rehearsal_says_ends_no_run() -> None:
         return Answer(text=text, usage={"input": sent, "cache_write": sent, "output": 64})
 
     with WireServer(longest) as server:
-        line = at(server, *DEV, *TEXT_ONLY, "--prices", "prices.toml", "--no-cache", "--out", "a")
-        line = (*line, "--max-tokens", "64", "--preflight")
+        more = "--prices", "prices.toml", "--no-cache", "--out", "a", "--max-tokens", "64"
+        line = at(server, *DEV, *TEXT_ONLY, *more, preflight=True)
         rehearsed = call(*line, "--dry-run")
         [high] = re.findall(r"^high: .*\$([\d,.]+)$", rehearsed.out, re.M)
         done = call(*line, "--max-cost", str(float(high.replace(",", "")) + 0.005))
@@ -174,8 +174,8 @@ def test_thoughts_outside_of_the_reply_are_billed_and_count_towards_the_limit() 
 
     Path("prices.toml").write_text('["openai:m"]\ninput = 1.0\noutput = 10.0\n')
     with WireServer(react) as server:
-        whole = at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml", "--out", "a")
-        line = [arg for arg in whole if arg != "--no-preflight"]
+        more = "--prices", "prices.toml", "--out", "a"
+        line = at(server, *ONE_TASK, *TEXT_ONLY, *more, preflight=True)
         assert call(*line, "--max-cost", "0.5").code == 1
         # A call costs 0.0512: the limit is used as far as it goes, and not passed, although each
         # costs more than its limit of tokens allows.

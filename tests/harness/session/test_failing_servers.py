@@ -147,7 +147,8 @@ def test_a_step_without_a_reply_stays_open_and_is_all_that_is_asked_next_time() 
         assert "without an answer so far: 1 (server after 2 tries: 1)" in called.out
         assert "not everything is answered" in called.err
         assert (
-            "Run the same line again to ask for the rest, or with --score-failures." in called.err
+            "Run the same line again to ask for the rest, or with --benchmark-option "
+            "score_failures=yes." in called.err
         )
         assert sum(not step["settled"] for step in steps("a")) == 1
         server.react = replying()
@@ -199,7 +200,7 @@ def test_a_run_with_answers_goes_on_once_a_word_for_the_end_is_declared() -> Non
 def test_failures_are_settled_when_the_user_says_so() -> None:
     with WireServer(first_step(error(500, "out of order"))) as server:
         line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
-        called = call(*line, "--score-failures")
+        called = call(*line, "--benchmark-option=score_failures=yes")
     assert called.code == 0
     assert status_of_first() == ("no_reply", True)
     assert "replies without an element: 1 no_reply" in called.out

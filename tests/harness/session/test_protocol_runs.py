@@ -90,7 +90,9 @@ def test_shuffles_are_asked_once_each_and_their_spread_is_that_of_the_repeats() 
     model = ("--model", f"scripted:{__name__}:by_digest", "--progress", "off")
     ranked = (*LEXICAL, *benchmark_options("top_k=10"))
     asked = ("--limit", "3", "--protocol", "mindact-choice", *ranked)
-    called = call(*model, *DEV, *asked, "--shuffles", "3", "--details", "--out", "a")
+    called = call(
+        *model, *DEV, *asked, "--protocol-option", "shuffles=3", "--details", "--out", "a"
+    )
     assert called.code == 0, called.err
     valid = [step for step in steps("a") if step["invalid"] is None]
     assert {step["repeat"] for step in valid} == {0, 1, 2}

@@ -68,7 +68,7 @@ def redo(*more: str, out: str = "new") -> Called:
         "old",
         "--out",
         out,
-        "--no-preflight",
+        "--adapter-option=preflight=no",
         "--no-cache",
     )
     return call(*fixed, *more)

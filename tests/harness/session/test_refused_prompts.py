@@ -58,7 +58,7 @@ def test_a_refused_prompt_settles_its_step_and_counts_like_a_refusal(
 
 def test_a_refused_first_call_ends_the_run_before_any_step() -> None:
     with WireServer(REFUSAL) as server:
-        line = [arg for arg in at(server, *ONE_TASK, "--out", "a") if arg != "--no-preflight"]
+        line = at(server, *ONE_TASK, "--out", "a", preflight=True)
         called = call(*line)
         assert (called.code, server.count) == (2, 1)
     assert "Could not process image" in called.err.splitlines()[-1]

@@ -49,9 +49,10 @@ def limits_sent(server: WireServer) -> set[int]:
     return {ask.body["max_tokens"] for ask in server.asks}
 
 
-def on(server: WireServer, model: str, *args: str) -> tuple[str, ...]:
+def on(server: WireServer, model: str, *args: str, preflight: bool = False) -> tuple[str, ...]:
     """The arguments of a run of this model of `server`."""
-    return at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", *args, "--model", model)
+    more = *args, "--model", model
+    return at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", *more, preflight=preflight)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def on(server: WireServer, model: str, *args: str) -> tuple[str, ...]:
         ("openai/gpt-5.4", (), 8192),
         ("Qwen/Qwen3-VL-8B-Instruct", (), 1024),
         (THINKER, ("--max-tokens", "700"), 700),
-        ("openai/gpt-5.4", ("--effort", "none"), 1024),
+        ("openai/gpt-5.4", ("--adapter-option", "effort=none"), 1024),
     ],
 )
 def test_a_limit_that_is_left_open_has_room_for_thought_where_the_model_thinks(
@@ -120,7 +121,7 @@ def test_a_model_of_ones_own_declares_that_it_thinks() -> None:
 def test_a_preflight_reply_without_an_answer_is_a_warning(answer: Answer, warns: str) -> None:
     good = replying()
     with WireServer(lambda ask: answer if "ready" in ask.text else good(ask)) as server:
-        line = [arg for arg in on(server, "m", "--out", "a") if arg != "--no-preflight"]
+        line = on(server, "m", "--out", "a", preflight=True)
         done = call(*line, "--max-tokens", "600")
     assert done.code == 0
     [*warnings] = [line for line in done.err.splitlines() if line.startswith("warning:")]

@@ -14,7 +14,7 @@ from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, at, call, calls, re
 from tests.servers import Answer, Ask, WireServer, error
 
 WIRE = ("--adapter-option", "wire=responses")
-EFFORT = ("--effort", "low")
+EFFORT = ("--adapter-option", "effort=low")
 PATIENCE_S = 60.0
 
 

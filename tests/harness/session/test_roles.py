@@ -182,7 +182,7 @@ def bill(server: WireServer, model: str) -> float:
 
 def test_a_run_asks_all_roles_and_tells_calls_and_cost_of_each(server: WireServer) -> None:
     money = ("--prices", "prices.toml", "--details")
-    called = call(*line(server, *money, "--out", "run", "--no-preflight"))
+    called = call(*line(server, *money, "--out", "run", "--adapter-option=preflight=no"))
     assert called.code == 0, called.err
     told = summary("run")["by_role"]
     steps = summary("run")["rows"]["asked"]
@@ -235,7 +235,7 @@ def test_a_key_in_an_option_of_a_role_is_masked_on_record(server: WireServer) ->
 def test_without_a_choice_the_model_plans_and_letters_are_compared(server: WireServer) -> None:
     url = server.base_url("openai")
     run = ("run", "--model", "openai:main", "--base-url", url, *ONE_TASK, "--out", "run")
-    called = call(*run, "--no-preflight")
+    called = call(*run, "--adapter-option=preflight=no")
     assert called.code == 0, called.err
     assert manifest()["config"]["role"] == {"embedding": "lexical"}
     steps = summary("run")["rows"]["asked"]
@@ -274,7 +274,9 @@ def test_a_text_is_embedded_once_in_a_run() -> None:
         return Answer(text="Search for it")
 
     with WireServer(react) as server:
-        done = call(*line(server, "--no-preflight", "--concurrency", "1"), "--out", "a")
+        done = call(
+            *line(server, "--adapter-option=preflight=no", "--concurrency", "1"), "--out", "a"
+        )
     assert done.code == 0
     # Calls that are under way together may have texts in common.
     texts = texts_of("a")
@@ -300,7 +302,9 @@ def test_the_cost_limit_holds_for_all_roles_together_and_the_same_line_goes_on()
         return Answer(text="Search for it", usage={"input": words, "output": 1})
 
     with WireServer(react) as server:
-        run = line(server, "--out", "run", "--no-preflight", "--prices", "prices.toml")
+        run = line(
+            server, "--out", "run", "--adapter-option=preflight=no", "--prices", "prices.toml"
+        )
         called = call(*run, "--max-cost", "4")
         assert called.code == 1
         assert "with a higher --max-cost" in called.err

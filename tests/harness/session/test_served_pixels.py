@@ -186,7 +186,13 @@ def test_a_count_of_tokens_that_rules_out_the_size_sent_is_told_once(details: bo
 
 def asked(server: WireServer, *args: str | Path) -> Called:
     url = server.base_url("openai")
-    options = (*ONE_TASK, "--no-cache", "--no-preflight", "--protocol", "coordinates")
+    options = (
+        *ONE_TASK,
+        "--no-cache",
+        "--adapter-option=preflight=no",
+        "--protocol",
+        "coordinates",
+    )
     return call("--model", QWEN, "--base-url", url, *options, *args)
 
 

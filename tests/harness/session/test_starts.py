@@ -15,10 +15,7 @@ REFUSED = error(401, "Incorrect API key provided")
 @pytest.mark.parametrize("preflight", [True, False])
 def test_a_start_that_fails_leaves_no_directory(place: Path, preflight: bool) -> None:
     with WireServer(REFUSED) as server:
-        line = [
-            *at(server, *ONE_TASK, *TEXT_ONLY),
-            "--preflight" if preflight else "--no-preflight",
-        ]
+        line = at(server, *ONE_TASK, *TEXT_ONLY, preflight=preflight)
         for out in ((), ("--out", "deep/er/a")):
             failed = call(*line, *out)
             assert failed.code == 2 and "Incorrect API key" in failed.err

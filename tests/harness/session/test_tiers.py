@@ -98,7 +98,7 @@ def test_a_tier_is_in_neither_the_name_of_a_run_nor_the_key_of_the_cache() -> No
     assert directory_name(plain) == directory_name(tiered)
     with WireServer(serving()) as server:
         first = at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a", "--tier", "flex")
-        second = at(server, *ONE_TASK, *TEXT_ONLY, "--out", "b", "--cache", "--preflight")
+        second = at(server, *ONE_TASK, *TEXT_ONLY, "--out", "b", "--cache", preflight=True)
         assert (call(*first).code, call(*second).code) == (0, 0)
         assert server.count == 15
         third = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "c", "--tier", "default"))

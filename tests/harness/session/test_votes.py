@@ -36,7 +36,7 @@ def test_five_samples_are_five_calls_and_a_later_run_may_reuse_them() -> None:
         assert len(lines) == len({line["reply"]["text"] for line in lines}) == 5 * 2 * STEPS
         assert len(server.asks) == len(lines)
         assert {ask.body["temperature"] for ask in server.asks} == {0.9}
-        done = call(*at(server, *FIVE, "--out", "b", "--cache", "--preflight"))
+        done = call(*at(server, *FIVE, "--out", "b", "--cache", preflight=True))
         assert len(server.asks) == len(lines) + 1
     assert f"{len(lines)} of {len(lines)} replies reused from a" in done.out
     first, second = ({one["unit_id"]: one["prediction"] for one in last_lines(run)} for run in "ab")
@@ -69,7 +69,10 @@ def test_samples_of_a_random_policy_differ_and_those_of_the_oracle_agree() -> No
     ("line", "said"),
     [
         (("--samples", "5"), "--samples has no effect on openai:m at temperature 0"),
-        (("--vote", "first"), "--vote has no effect without --samples"),
+        (
+            ("--protocol-option", "vote=first"),
+            "--protocol-option vote has no effect without --samples",
+        ),
         (("--samples", "0"), "--samples"),
     ],
 )

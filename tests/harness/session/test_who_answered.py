@@ -82,7 +82,7 @@ def test_a_change_within_a_run_is_one_warning() -> None:
     with serving("checkpoint-1000") as server:
         before, after = server.react, serving("checkpoint-2000").react
         server.react = lambda ask: (before if ask.number < 6 else after)(ask)  # type: ignore[operator]
-        done = served(server, "a", "--no-cache", "--no-preflight")
+        done = served(server, "a", "--no-cache", "--adapter-option=preflight=no")
     line = line_with(done, "another model answers than before")
     assert "its name in replies is checkpoint-2000, and was checkpoint-1000" in line
     kept = json.loads(Path("a/manifest.json").read_text())["answerers"]

@@ -138,8 +138,7 @@ def test_a_second_run_in_another_folder_asks_nothing_and_decodes_no_picture(
         first = call(*at(server, *ONE_TASK, "--out", "a"))
         assert server.count == 14
         assert all(ask.pictures == 1 for ask in server.asks)
-        again = "--cache", "--preflight"
-        second = call(*at(server, *ONE_TASK, *again, "--out", "b"))
+        second = call(*at(server, *ONE_TASK, "--cache", "--out", "b", preflight=True))
         assert server.count == 15
     assert [store.stats.prepared for store in stores] == [7, 0]
     assert all(record["from_cache"] for record in calls("b"))

@@ -35,14 +35,13 @@ def priced(server: WireServer, **more: object) -> str:
     Path("prices.toml").write_text(PRICES)
     options = {
         "model": "openai:m",
-        "adapter-option": [["model_seed=1"], ["model_seed=2"]],
+        "adapter-option": [["model_seed=1", "preflight=no"], ["model_seed=2", "preflight=no"]],
         "base-url": server.base_url("openai"),
         "prices": "prices.toml",
         "benchmark": "sample",
         "split": "dev",
         "limit": 1,
         "image-policy": "none",
-        "preflight": False,
         "cache": False,
         "max-tokens": 64,
         "concurrency": 1,

@@ -57,7 +57,7 @@ def test_runs_that_wait_for_a_provider_are_looked_at_until_they_are_complete(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("harness.batches.passes.FIRST_WAIT_S", 0.01)
-    common = COMMON.replace("preflight = false\ncache = false\n", "")
+    common = COMMON.replace("adapter-option = {preflight = false}\ncache = false\n", "")
     with WireServer(REACT) as server:
         server.batches.switches.polls = 1000
         text = f'{common}seed = [1, 2]\n[[run]]\nmodel = "openai:m"\ntier = "batch"\n'
@@ -73,7 +73,9 @@ def test_runs_that_wait_for_a_provider_are_looked_at_until_they_are_complete(
         assert "seed=1: 1 batch with 7 requests at the provider (vlm-eval batches" in first.out
         assert call(*line, "--status").code == 3
         server.batches.switches.polls = 1
-        done = call(*line, "--wait")
+        waits = 'tier = "batch"\nadapter-option = {wait = true}\n'
+        Path("s.toml").write_text(text.replace('tier = "batch"\n', waits))
+        done = call(*line)
     assert done.code == 0, done.err
     assert set(states(done.out).values()) == {"complete"}
-    assert "] lexical" not in done.err and "without --wait, which has no effect there" in done.err
+    assert "] lexical" not in done.err

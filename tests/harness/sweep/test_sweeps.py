@@ -27,7 +27,7 @@ benchmark = "sample"
 split = "dev"
 limit = 1
 image-policy = "none"
-preflight = false
+adapter-option = {preflight = false}
 cache = false
 """
 LINE = ("run", "--config", "s.toml", "--out", "o")
@@ -35,7 +35,8 @@ LINE = ("run", "--config", "s.toml", "--out", "o")
 
 def described(common: str, servers: Sequence[WireServer], **own: str) -> None:
     """Write a file with a model at each of some servers."""
-    text = COMMON + common
+    without = "adapter-option = {preflight = false}\n" if "adapter-option" in common else ""
+    text = COMMON.replace(without, "") + common
     for number, server in enumerate(servers):
         text += f'\n[[run]]\nmodel = "openai:m{number}"\nbase-url = "{server.base_url("openai")}"\n'
         text += own.get(f"m{number}", "")
@@ -99,7 +100,7 @@ def test_every_cell_is_an_ordinary_run_in_its_own_directory(servers: list[WireSe
         one = call(
             *("run", "--model", "openai:m0", "--base-url", servers[0].base_url("openai")),
             *("-b", "sample", "--split", "dev", "--limit", "1", "--image-policy", "none"),
-            *("--seed", seed, "--no-preflight", "--out", run, "--progress", "off"),
+            *("--seed", seed, "--adapter-option=preflight=no", "--out", run, "--progress", "off"),
         )
         assert one.code == 0, one.err
     assert servers[0].count == before
@@ -114,7 +115,8 @@ def test_runs_follow_each_other_in_the_order_of_the_file(servers: list[WireServe
 
     for server in servers[:2]:
         server.react = react
-    described("adapter-option = [{model_seed = 1}, {model_seed = 2}]\nconcurrency = 4", servers[:2])
+    seeds = ", ".join(f"{{model_seed = {n}, preflight = false}}" for n in (1, 2))
+    described(f"adapter-option = [{seeds}]\nconcurrency = 4", servers[:2])
     done = call(*LINE)
     assert done.code == 0, done.err
     assert [one for one, before in zip(seen, [("", 0), *seen], strict=False) if one != before] == [

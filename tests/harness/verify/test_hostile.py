@@ -97,7 +97,14 @@ def test_a_server_that_does_not_end_its_answer_is_left(
     isolate(monkeypatch, tmp_path)
     keep_processes(monkeypatch)
     with WireServer(lambda ask: fault) as server:
-        words = ("verify", "m", "--base-url", server.base_url("openai"), "--timeout", "0.3")
+        words = (
+            "verify",
+            "m",
+            "--base-url",
+            server.base_url("openai"),
+            "--adapter-option",
+            "timeout=0.3",
+        )
         done = call(*words, "--quick", "--adapter-option", "attempts=1", "--output", "record.json")
     assert done.code == 1, done.err
     assert "ended early" in done.out

@@ -142,7 +142,7 @@ def test_a_count_that_is_not_the_verified_one_is_a_notice(tokens: int, confirmed
 def test_without_a_first_call_or_a_count_nothing_is_confirmed() -> None:
     with Counting() as server:
         kept(server)
-        assert run(server, "a", "--no-preflight").code == 0
+        assert run(server, "a", "--adapter-option=preflight=no").code == 0
         kept(server, calls=[])
         assert run(server, "b").code == 0
     assert told("a")["confirmed"] is told("b")["confirmed"] is None
@@ -181,7 +181,7 @@ def test_another_deployment_at_a_resume_is_a_notice() -> None:
         kept(server)
         assert run(server, "a", "--concurrency", "1").code == 2
         kept(server, "later", at="2026-11-29T12:00:00Z", counts={"pictures": SHRUNK})
-        done = run(server, "a", "--no-preflight")
+        done = run(server, "a", "--adapter-option=preflight=no")
     said = "another deployment answers than before: 2688x1792 counts 6,146 and 1,249 tokens"
     assert said in done.err
 

@@ -135,7 +135,7 @@ def test_a_run_of_the_sample_from_the_command_line(
         "--adapter-option",
         "max_pixels=40000",
     ]
-    line += ["--progress", "off", "--no-preflight", "--out", str(tmp_path / "a")]
+    line += ["--progress", "off", "--adapter-option=preflight=no", "--out", str(tmp_path / "a")]
     done = tool.call(*line)
     assert done.code == 0, done.err
     asked = len(log("ids"))

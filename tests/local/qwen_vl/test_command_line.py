@@ -17,7 +17,7 @@ from tests.local.qwen_vl import tiny
 SMALL: dict[str, Any] = {"num_hidden_layers": 1, "num_attention_heads": 2}
 """For runs of the sample, whose prompts are long in so small a vocabulary."""
 ASKED = ("--distractors", "3", "--max-tokens", "8")
-QUIET = ("--progress", "off", "--no-cache", "--no-preflight")
+QUIET = ("--progress", "off", "--no-cache", "--adapter-option=preflight=no")
 
 
 @pytest.fixture(autouse=True)

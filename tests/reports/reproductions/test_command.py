@@ -24,7 +24,7 @@ from tests.servers import Answer, WireServer
 
 PROMPTS = "gpt-4-autowebbench"
 SAYS = "scripted:says.jsonl"
-QUIET = ("--progress", "off", "--no-preflight")
+QUIET = ("--progress", "off", "--adapter-option=preflight=no")
 
 
 @pytest.fixture

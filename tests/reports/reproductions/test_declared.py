@@ -59,7 +59,7 @@ def stand_ins(
 
     def replacing(one: Reproduction) -> list[str]:
         benchmark = parsed(one)["--benchmark"]
-        words = ["--progress", "off", "--no-preflight"]
+        words = ["--progress", "off", "--adapter-option=preflight=no"]
         if one.command[2].startswith("seq2seq:"):
             (prompts,) = Path(harness.protocols.__file__).parents[1].glob("prompts/seq2seq.toml")
             shutil.copy(prompts, "mindact.toml")

@@ -204,9 +204,8 @@ def test_a_dialogue_comes_to_the_same_in_batches(monkeypatch: pytest.MonkeyPatch
     write(TALK, {**TALK, "id": "u", "hint": "Another shop."}, ALONE)
     with WireServer(told) as server:
         assert call(*at(server, *LINE, "--no-cache")).code == 0
-        more = ("batched", "--no-cache", "--yes", "--tier", "batch", "--wait")
-        line = at(server, *LINE[:-1], *more)
-        done = call(*(word for word in line if word != "--no-preflight"))
+        more = ("batched", "--no-cache", "--yes", "--tier", "batch", "--adapter-option=wait=yes")
+        done = call(*at(server, *LINE[:-1], *more, preflight=True))
         assert done.code == 0, done.err
         assert server.batches.creates == 3
     said = [

@@ -41,7 +41,14 @@ def test_a_model_that_points_at_the_button_gets_the_reward(
 
     with WireServer(react) as server:
         done = call(
-            *("run", "-m", "openai:m", "--base-url", server.base_url("openai"), "--no-preflight"),
+            *(
+                "run",
+                "-m",
+                "openai:m",
+                "--base-url",
+                server.base_url("openai"),
+                "--adapter-option=preflight=no",
+            ),
             *("--benchmark", "miniwob"),
             *("--protocol", "coordinates", "--protocol-option", "coordinates=absolute"),
             *[
@@ -92,7 +99,14 @@ def test_screenshots_that_differ_are_shown_again(
 
     with WireServer(react) as server:
         done = call(
-            *("run", "-m", "openai:m", "--base-url", server.base_url("openai"), "--no-preflight"),
+            *(
+                "run",
+                "-m",
+                "openai:m",
+                "--base-url",
+                server.base_url("openai"),
+                "--adapter-option=preflight=no",
+            ),
             *("--benchmark", "miniwob", "--protocol", "coordinates", "--history", "turns:3"),
             *("--protocol-option", "coordinates=absolute", "--protocol-option", "form=ui-tars"),
             *[
