@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, get_args
 
 from parsers.actions import ActionSpace
@@ -163,6 +163,24 @@ class Declaration:
         """Return the other ways to compute a measure: VARIANT of the measures `NAME.VARIANT`."""
         before = f"{name}."
         return tuple(one.removeprefix(before) for one in self.scores if one.startswith(before))
+
+    def read_by(self, rules: Iterable[str]) -> Declaration:
+        """Return the declaration with the main measure of units under further rules of reading."""
+        main = self.main_of_units
+        place = 1 + self.measures.index(main)
+        further = tuple(
+            replace(
+                main,
+                name=f"{main.name}.{rule}",
+                head=f"{main.title} ({rule})",
+                meaning=f"{main.meaning or main.name}, replies read by `{rule}`",
+                main=False,
+                needs=(),
+                rule=rule,
+            )
+            for rule in rules
+        )
+        return replace(self, measures=(*self.measures[:place], *further, *self.measures[place:]))
 
     @property
     def innermost(self) -> Level:

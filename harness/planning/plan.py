@@ -207,6 +207,7 @@ def plan_run(
     selected = open_data(done, source)
     if selected.part.declared not in (None, source.declared):
         source = replace(source, declared=selected.part.declared)
+    source = replace(source, declared=source.declared.read_by(protocol.rules))
     source.check(selected.part, shows)
     if asks:
         source.check_installed()
