@@ -173,7 +173,7 @@ class Declaration:
                 main,
                 name=f"{main.name}.{rule}",
                 head=f"{main.title} ({rule})",
-                meaning=f"{main.meaning or main.name}, replies read by `{rule}`",
+                meaning=f"{main.title}, replies read by `{rule}`",
                 main=False,
                 needs=(),
                 rule=rule,
@@ -181,6 +181,14 @@ class Declaration:
             for rule in rules
         )
         return replace(self, measures=(*self.measures[:place], *further, *self.measures[place:]))
+
+    def is_like(self, other: Declaration) -> bool:
+        """Return whether only the measures of further rules of reading differ, if any."""
+        plain = (
+            replace(of, measures=tuple(one for one in of.measures if not one.rule))
+            for of in (self, other)
+        )
+        return self == other or next(plain) == next(plain)
 
     @property
     def innermost(self) -> Level:

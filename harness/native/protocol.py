@@ -193,7 +193,7 @@ class Native(AskingProtocol):
         if "acts" in settings:
             resolved["acts"] = self.rule
         if self.vendors is not None:
-            settings["entry"] = canonical_json(self.vendors.entry)
+            settings["tools"] = canonical_json(self.vendors.entry)
         named = {"prompts": self.texts.name, "prompts_sha256": self.texts.digest()}
         return {"protocol": settings.pop("protocol"), **named, **settings, **resolved}
 
@@ -329,7 +329,9 @@ class Recorded(Native):
                 }
                 read = by_rule.pop(self.rule)
                 others = {rule: one for rule, one in by_rule.items() if one != read}
-                return replace(read, by_rule=others)
+                function = calls[turn.acts[0].call].name
+                extra = {"extra": function} if function in offer.extras else {}
+                return replace(read, parsed={**read.parsed, **extra}, by_rule=others)
             flags |= {"safety_check"} & {flag for act in said for flag in act.flags}
             if number < self.turns:
                 results = answered(offer, calls, said, picture, shows)

@@ -260,6 +260,7 @@ def setup_of(plan: Plan) -> Setup:
             **on_record(settings),
             **plan.source.identity(plan.shows, names),
             **({"role_models": roles} if roles else {}),
+            **({"tools": tools} if (tools := of_protocol.get("tools")) else {}),
             **config,
         },
         model=identity_of(info),
