@@ -43,6 +43,7 @@ class Offer:
     halted: the answer to calls behind one that failed.
     refs: whether elements of a page are named, and answers say what the browser shows.
     look: a call that looks, for estimates.
+    extras: names of the functions beside the tool, for what it has no word for.
     """
 
     read: Callable[[ToolUse], Iterator[ToolAct]]
@@ -55,6 +56,7 @@ class Offer:
     halted: str = HALTED
     refs: bool = False
     look: tuple[str, Mapping[str, Any]] | None = None
+    extras: frozenset[str] = frozenset()
 
     def acts(self, reply: Reply) -> list[ToolAct]:
         """Return the acts of a reply, in the model's numbers."""

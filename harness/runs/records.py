@@ -68,7 +68,7 @@ def _part(part: Part) -> PartRecord:
     return part.text if isinstance(part, Text) else part
 
 
-SCHEMA = 9
+SCHEMA = 10
 D = TypeVar("D")
 E = TypeVar("E")
 
@@ -432,6 +432,8 @@ def to_line(record: Any) -> Any:
 def _said(prediction: Prediction) -> dict[str, Any]:
     fields = ("action", "flags", "letter", "under", "parsed", "votes", "sample")
     said = {"status": prediction.status, **_given(prediction, *fields)}
+    if prediction.by_rule:
+        said["by_rule"] = {rule: _said(one) for rule, one in prediction.by_rule.items()}
     if (action := prediction.action) is not None:
         said["action"] = {"name": action.name, **_given(action, "element", "point", "arguments")}
     return said

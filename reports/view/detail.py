@@ -103,7 +103,8 @@ def _scores(record: Unit[Any], points: Points) -> Iterator[list[Any]]:
     measured, the main one first; variants of a measure are left out."""
     declared, scores = points.declared, record.scores or {}
     for measure in sorted(declared.measures, key=lambda one: one is not declared.main_of_units):
-        value, variant = scores.get(measure.name), "." in measure.name
+        value = scores.get(measure.name)
+        variant = "." in measure.name and not measure.rule
         if value is not None and not variant:
             yield [measure.title, value, measure.name not in points.graded, measure.meaning]
 

@@ -27,7 +27,7 @@ from reports.errors import classes_of, classify_run
 from reports.errors.labels import DEFAULT_LABELS, read_labels
 from reports.formats import fact_texts, results_grid
 from reports.keys import Key, keys
-from reports.load import notes_of
+from reports.load import notes_of, widest
 from reports.settings import Setting, settings_of
 from reports.tables import by_tables
 from reports.view.parts import average_words
@@ -225,7 +225,7 @@ def sheets_of(runs: Mapping[str, Run]) -> list[Sheet]:
     groups: list[tuple[Declaration, dict[str, Run]]] = []
     for label, run in runs.items():
         declared = run.manifest.declaration
-        found = next((own for known, own in groups if known == declared), None)
+        found = next((own for known, own in groups if known.is_like(declared)), None)
         if found is None:
             groups.append((declared, {label: run}))
         else:
@@ -325,7 +325,7 @@ class Summary:
 
 def summarise(runs: Mapping[str, Run]) -> Summary:
     """Compute the tables of the runs. Raises `RunError`."""
-    declared = next(iter(runs.values())).manifest.declaration
+    declared = widest(run.manifest.declaration for run in runs.values())
     first, known = declared.main_of_units.averages[0], keys(declared)
     frames = by_tables(runs.values(), known, details=True)
     grids = {key: results_grid(frame, first) for key, frame in frames.items()}
@@ -360,13 +360,14 @@ def _card(run: Run, fact: Mapping[str, Any], section: Section, named: Sequence[s
     splits = splits or ", ".join(name for name in rows if name != POOLED)
     words = (fact["model"], run.manifest.config.get("protocol"), splits)
     row = rows.get(POOLED) or next(iter(rows.values()), None)
+    rates = zip(named, _rates(row), strict=True) if row else ()
     return Card(
         title=" · ".join(str(word) for word in words if word),
         run=section.title,
         complete=bool(fact["complete"]),
         done=int(fact["rows"]) - int(fact["unsettled"]),
         rows=int(fact["rows"]) + int(fact["unreached"]),
-        headline=tuple(zip(named, _rates(row), strict=True)) if row else (),
+        headline=tuple((name, cell) for name, cell in rates if cell.text),
         facts=fact_texts(fact, run.manifest.declaration),
     )
 
