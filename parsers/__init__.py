@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from parsers.answers import read_answer, write_answer
     from parsers.averages import every_result, results
-    from parsers.clusters import t_interval
     from parsers.counting import PARSE_FAILURES, AggregationRules, InvalidPolicy, Unattempted
     from parsers.declaration import Average, Declaration, Group, Level, Measure
     from parsers.estimates import Bounds, Counts, Estimate, Results
-    from parsers.mind2web import MIND2WEB
     from parsers.option_text import index_of, letter, letters_for
-    from parsers.rates import FEW, Interval, clopper_pearson, mean_interval
+    from parsers.rates import FEW, Interval, clopper_pearson, mean_interval, t_interval
     from parsers.records import (
         ELEMENT_ONLY,
         F1_VARIANTS,
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
         Scores,
         Status,
     )
-    from parsers.scoring import PointRule, ScoringRules, in_box, score
+    from parsers.scoring import MIND2WEB, PointRule, ScoringRules, in_box, score
     from parsers.token_scores import (
         VocabularyError,
         count_tokens,
@@ -104,15 +102,13 @@ _NAMES = {
     "parsers.estimates": "Bounds Counts Estimate Results",
     "parsers.answers": "read_answer write_answer",
     "parsers.declaration": "Average Declaration Group Level Measure",
-    "parsers.clusters": "t_interval",
     "parsers.option_text": "index_of letter letters_for",
     "parsers.token_scores": "VocabularyError count_tokens operation_exact "
     "operation_f1 operation_string token_f1",
-    "parsers.rates": "FEW Interval clopper_pearson mean_interval",
+    "parsers.rates": "FEW Interval clopper_pearson mean_interval t_interval",
     "parsers.records": "Answer ELEMENT_ONLY F1Variant F1_VARIANTS Gold OPERATIONS Operation "
     "Prediction READING ScoredUnit Scores Status",
-    "parsers.mind2web": "MIND2WEB",
-    "parsers.scoring": "PointRule ScoringRules in_box score",
+    "parsers.scoring": "MIND2WEB PointRule ScoringRules in_box score",
     "parsers.values": "ValueStyle clean_value",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -13,8 +13,7 @@ from parsers.actions import Action, ActionKind, ActionSpace, Argument
 from parsers.called_actions import action_of, spelled_action
 from parsers.calls import Call, read_calls
 from parsers.records import Prediction, Status
-from parsers.reply_text import Nothing, open_reply, refuses
-from parsers.thinking import without_thinking
+from parsers.reply_text import Nothing, open_reply, refuses, without_thinking
 
 _BID = Argument("bid", "element")
 _BUTTON = Argument(

@@ -12,8 +12,7 @@ import pandas as pd
 
 from harness.runs.columns import id_column, level_column, score_column
 from harness.tables.grid import NumberStyle
-from parsers.clusters import t_quantile
-from parsers.rates import Interval
+from parsers.rates import Interval, t_quantile
 from reports.frames.rows import RunRows
 from reports.grid import Field, Style
 from reports.grid import interval as interval_fields

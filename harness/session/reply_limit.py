@@ -19,7 +19,7 @@ from harness.runs import Unit, open_run
 from harness.settings import Settings
 from parsers import PARSE_FAILURES
 from parsers.records import Status
-from parsers.thinking import ends_in_thought, without_thinking
+from parsers.reply_text import ends_in_thought, without_thinking
 
 FIRST_STEPS = 20
 """Steps before anything is said about their share."""

@@ -16,17 +16,7 @@ from typing import Any
 from parsers.actions import Action
 from parsers.scoring import within
 from parsers.screen import OPPOSITE, Answers, Point, finger_way, gesture, parts, text_of
-from parsers.screen.box_rules import agentcpm, clawgui, qwen
-from parsers.screen.lines import (
-    atlas_line,
-    judge_atlas,
-    judge_atlas_script,
-    judge_odyssey,
-    odyssey_line,
-)
-from parsers.screen.scripts import guiact, guiact_score, omniact
-from parsers.screen.set_rules import aitz, curated, seeclick
-from parsers.screen.verdicts import (
+from parsers.screen.box_rules import (
     FAR,
     NEAR,
     NOTHING,
@@ -34,10 +24,24 @@ from parsers.screen.verdicts import (
     Judge,
     Size,
     Verdict,
+    agentcpm,
     area_of,
+    clawgui,
+    qwen,
     shares,
     stored_way,
     token_f1,
+)
+from parsers.screen.scripts import guiact, guiact_score, omniact
+from parsers.screen.set_rules import (
+    aitz,
+    atlas_line,
+    curated,
+    judge_atlas,
+    judge_atlas_script,
+    judge_odyssey,
+    odyssey_line,
+    seeclick,
 )
 
 

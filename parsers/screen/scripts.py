@@ -19,7 +19,7 @@ from parsers.screen import (
     parts,
     text_of,
 )
-from parsers.screen.verdicts import FAR, Judge, Size, Verdict, shares, target_of
+from parsers.screen.box_rules import FAR, Judge, Size, Verdict, shares, target_of
 
 # GUIAct
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from parsers.actions import Action
 from parsers.screen import OPPOSITE, SEVERAL, Point, Side, finger_way, gesture, parts, text_of
-from parsers.screen.family import Family, WrittenAction
+from parsers.screen.families import Family, WrittenAction
 
 _SWIPED = {"down": (0.7, 0.3), "up": (0.3, 0.7), "right": (0.7, 0.3), "left": (0.3, 0.7)}
 """Where the finger goes down and up, in shares of a side, to move the view some way."""

@@ -11,7 +11,7 @@ from harness.runs import RunError
 from harness.runs.columns import id_column
 from parsers import Declaration, Level, Measure, ScoredUnit
 from parsers.counting import Trial, after_exclusion, parent_of, success
-from parsers.repeats import pass_all, pass_at
+from parsers.parts import pass_all, pass_at
 from reports.frames.rows import RunRows
 from reports.kind import reports_on
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from parsers import MIND2WEB, AggregationRules, Average, Interval, Results, ScoredUnit, results
-from parsers.agreement import agreeing
+from parsers.averages import agreeing
 from parsers.counting import DEFAULT_RULES, Rule
 from parsers.estimates import PARENTS, Bounds
 from parsers.parts import Part

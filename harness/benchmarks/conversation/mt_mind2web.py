@@ -19,10 +19,9 @@ from typing import Any, ClassVar
 from adapters.digests import cache_folder, write_cached
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.index import StoredStep
-from harness.benchmarks.json_tasks import TaskSpan, task_spans, turns_of
 from harness.benchmarks.mind2web import TEST_SPLITS as MULTIMODAL
 from harness.benchmarks.mind2web import Screenshots
-from harness.benchmarks.mind2web_json import OriginalLayout, indexed
+from harness.benchmarks.mind2web_json import OriginalLayout, TaskSpan, indexed, task_spans, turns_of
 from harness.benchmarks.published import files_of
 from harness.benchmarks.recorded import StepDataset
 from harness.benchmarks.sample import shipped

@@ -29,8 +29,7 @@ from harness.benchmarks.grounding.sets import (
 )
 from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import check_labels, own_folder, own_folders, reading
-from harness.benchmarks.sample import refuse_data
-from harness.benchmarks.sample_windows import SIZE, SampleWindows, Window
+from harness.benchmarks.sample import SIZE, SampleWindows, Window, refuse_data
 from harness.errors import DataError
 from harness.sample import WINDOWS
 from parsers.declaration import Declaration, Group, Level

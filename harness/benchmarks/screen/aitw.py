@@ -121,7 +121,7 @@ _TAP = 0.04
 class Touched(msgspec.Struct, frozen=True, kw_only=True):
     """A step; places are texts of shares, y first, and boxes a text of y, x, height and width.
 
-    AgentCPM-GUI's converter writes this layout, too (`agentcpm`).
+    AgentCPM-GUI's converter writes this layout, too (`androidcontrol`).
     """
 
     step_id: int
