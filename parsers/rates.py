@@ -37,15 +37,7 @@ from numpy.typing import NDArray
 
 from parsers.declaration import Average
 
-Method = Literal[
-    "wilson",
-    "clopper-pearson",
-    "t",
-    "cluster-t",
-    "fieller",
-    "delta",
-    "quartiles",
-]
+Method = Literal["wilson", "clopper-pearson", "t", "cluster-t", "fieller", "delta", "quartiles"]
 FEW = 30
 """Intervals with fewer clusters that have a success, or a failure, are marked; so are those of
 differences where fewer differ."""

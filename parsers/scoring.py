@@ -69,17 +69,10 @@ MIND2WEB = Declaration(
         Measure("element_in_box", meaning="point in the box of an acceptable one", averages=()),
         Measure("element_under", meaning="smallest one under it is acceptable", averages=()),
         Measure(
-            "task_success",
-            "Task SR",
-            "task success",
-            all_of="success",
-            unmeasured=ELEMENT_ONLY,
+            "task_success", "Task SR", "task success", all_of="success", unmeasured=ELEMENT_ONLY
         ),
     ),
-    levels=(
-        Level("task", extent="tasks on these websites"),
-        Level("website", shared=True),
-    ),
+    levels=(Level("task", extent="tasks on these websites"), Level("website", shared=True)),
     groups=(
         Group(SPLIT, "the split", whole="task"),
         Group("website", "the website", whole="website"),
@@ -129,13 +122,7 @@ def in_box(point: Point, box: tuple[float, float, float, float]) -> bool:
 
 
 _NO_ELEMENT = frozenset(
-    {
-        Status.NONE,
-        Status.NO_ELEMENT,
-        Status.OUT_OF_RANGE,
-        Status.AMBIGUOUS,
-        Status.PARSE_ERROR,
-    }
+    {Status.NONE, Status.NO_ELEMENT, Status.OUT_OF_RANGE, Status.AMBIGUOUS, Status.PARSE_ERROR}
 )
 """Statuses of replies that name no element, whether on purpose or not."""
 
@@ -199,11 +186,7 @@ class ScoringRules:
 DEFAULT_RULES = ScoringRules()
 
 
-def score(
-    prediction: Prediction,
-    gold: Gold,
-    rules: ScoringRules = DEFAULT_RULES,
-) -> Scores:
+def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULES) -> Scores:
     """Return the scores of one step that `parsers.scoring.MIND2WEB` declares.
 
     The element is correct if the chosen node is among the positives (Mind2Web, appendix C.1) or,

@@ -254,12 +254,7 @@ POINT_FORMS: dict[Form, PointForm] = {
         spelling.grounded,
         "per-mille",
     ),
-    "qwen3.5-xml": PointForm(
-        _JSON,
-        spelling.parameters,
-        "per-mille",
-        declines=_TOOL,
-    ),
+    "qwen3.5-xml": PointForm(_JSON, spelling.parameters, "per-mille", declines=_TOOL),
     "step": PointForm(in_fields, spelling.fields, "per-999", spelling.place("{x},{y}", "point:")),
     "mai": PointForm(
         _JSON,

@@ -236,11 +236,7 @@ _ALL = (
         agentcpm(android_control=True),
         boxes=True,
     ),
-    Rule(
-        "agentcpm",
-        "boxes around the recorded point, or 14 % of each side",
-        agentcpm(),
-    ),
+    Rule("agentcpm", "boxes around the recorded point, or 14 % of each side", agentcpm()),
     Rule("clawgui-ac", "a circle of 368 px on 1080 x 2400, or five boxes", clawgui, boxes=True),
     Rule("seeclick-aitw", "a box x 2.4, or 14 % of each side; any text", seeclick),
     Rule("odyssey-ams", "the segmented box, or 14 % of each side", _odyssey, raises=True),

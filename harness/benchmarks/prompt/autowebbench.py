@@ -219,10 +219,7 @@ DECLARED = Declaration(
             averages=("micro",),
         ),
         Measure(
-            "awb.text_overlap",
-            "Text F1",
-            "words of an answer to the user",
-            averages=("micro",),
+            "awb.text_overlap", "Text F1", "words of an answer to the user", averages=("micro",)
         ),
         *(
             Measure(

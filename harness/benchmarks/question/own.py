@@ -69,14 +69,7 @@ def declaration(
     ]
     for name in metrics if len(metrics) > 1 else ():
         metric = METRICS[name]
-        measures.append(
-            Measure(
-                measure_of(name),
-                name,
-                metric.meaning,
-                averages=("micro",),
-            )
-        )
+        measures.append(Measure(measure_of(name), name, metric.meaning, averages=("micro",)))
     if turns and binary:
         right = "share of dialogues of which every turn is right"
         measures.append(
