@@ -5,21 +5,13 @@ The models are part of rapidocr's package: nothing is downloaded.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from adapters.processes.child import Receive, Send
-
-
-import asyncio
-from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -31,6 +23,12 @@ from adapters.processes import ChildEnded, Pool, available_cpus
 from adapters.registry import install
 from harness.errors import UserError
 from harness.pictures import Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from adapters.processes.child import Receive, Send
+
 
 Found = tuple[str, float, float, float, float]
 """A line of text with its left, top, right and bottom, in pixels."""

@@ -18,6 +18,7 @@ from parsers.screen import (
     finger_way,
     gesture,
     text_of,
+    way_of,
 )
 
 Size = tuple[int, int]
@@ -61,6 +62,16 @@ def token_f1(one: str, other: str) -> float:
     return 2 * both / (len(first) + len(second)) if both else 0.0
 
 
+def words_alike(one: str, other: str) -> bool:
+    """Return whether half of the words agree; of two single words one may hold the other."""
+    first, second = set(one.lower().split()), set(other.lower().split())
+    if len(first) == len(second) == 1:
+        mine, theirs = *first, *second
+        if mine in theirs or theirs in mine:
+            return True
+    return token_f1(one, other) >= 0.5
+
+
 def contains(one: str, other: str) -> bool:
     """Return whether either text holds the other, in lower case and trimmed; "" is held by all."""
     one, other = one.lower().strip(), other.lower().strip()
@@ -100,11 +111,13 @@ def finger(action: Action, size: Size) -> str | None:
 
 def stored_way(action: Action, gold: Answers) -> str | None:
     """The direction in the words of the set's files."""
-    way = action.arguments.get("direction")
-    if not isinstance(way, str):
-        moved = gesture(action)
-        way = OPPOSITE[finger_way(*moved)] if moved else ""
+    way = way_of(action)
     return OPPOSITE.get(way) if gold.stored == "finger" else way
+
+
+def box_shares(box: Edges, size: Size) -> Edges:
+    """A box in shares of the picture's sides."""
+    return (*shares(box[:2], size), *shares(box[2:], size))
 
 
 def map_shares(moved: tuple[Point, Point], size: Size) -> tuple[Point, Point]:
@@ -214,8 +227,7 @@ def nearest(boxes: Sequence[Edges], point: Point, size: Size) -> list[int]:
 
 def _cpm_box(box: Edges, size: Size) -> Edges:
     """A box in shares, enlarged: its corner stops at 0, and its sides at 1."""
-    left, top = shares(box[:2], size)
-    right, bottom = shares(box[2:], size)
+    left, top, right, bottom = box_shares(box, size)
     across, down = right - left, bottom - top
     left, top = max(0.0, left - 0.1 * across), max(0.0, top - 0.1 * down)
     return left, top, left + min(1.0, 1.2 * across), top + min(1.0, 1.2 * down)

@@ -18,11 +18,12 @@ from parsers.screen.box_rules import (
     Size,
     Verdict,
     area_of,
+    box_shares,
     enlarged,
     finger,
     shares,
     target_of,
-    token_f1,
+    words_alike,
 )
 
 Judged = tuple[bool | None, bool | None, bool | None, bool]
@@ -174,19 +175,15 @@ def judge_odyssey(said: str, gold: str, box: Sequence[float] | None) -> Judged:
         hit = inside or math.dist(place, there) / 1000 <= 0.14
         return True, hit, hit, False
     if right == "TYPE":
-        return True, None, _similar(wanted, info), False
+        held = wanted in info or info in wanted
+        near = Levenshtein.normalized_similarity(wanted, info) >= _ODYSSEY_LIKENESS
+        return True, None, held or near, False
     return True, None, right != "SCROLL" or info.lower() == wanted.lower(), False
 
 
 def _parts(line: str) -> tuple[str, str]:
     pieces = line.split(":")
     return pieces[0].strip(), pieces[1].strip() if len(pieces) > 1 else ""
-
-
-def _similar(one: str, other: str) -> bool:
-    if one in other or other in one:
-        return True
-    return Levenshtein.normalized_similarity(one, other) >= _ODYSSEY_LIKENESS
 
 
 _NUMBER = {
@@ -210,11 +207,9 @@ _GESTURES: Mapping[str, tuple[Point, Point]] = {
 def seeclick(said: Action | None, gold: Action, answers: Answers, size: Size) -> Verdict:
     """Typed texts are not compared, and scrolls by their axis alone."""
     ours, right = _dual(said, size), _dual(gold, size)
-    if ours is None or right is None:
+    if ours is None or right is None or ours[0] != right[0]:
         return Verdict(False, None, False)
-    if ours[0] != right[0]:
-        return Verdict(False, None, False)
-    boxes = [(*shares(box[:2], size), *shares(box[2:], size)) for box in answers.all_boxes]
+    boxes = [box_shares(box, size) for box in answers.all_boxes]
     step = right[0] != 4 or duals_match(ours[1], right[1], boxes)
     return Verdict(True, step if gold.name == "click" else None, step)
 
@@ -369,13 +364,7 @@ def _usual(line: str) -> str:
 
 def _alike(one: str, other: str) -> bool:
     one, other = (text.replace("[", "").replace("]", "") for text in (one, other))
-    if one in other or other in one:
-        return True
-    words = [text.lower().split() for text in (one, other)]
-    single = all(len(set(some)) == 1 for some in words)
-    if single and (words[0][0] in words[1][0] or words[1][0] in words[0][0]):
-        return True
-    return token_f1(one, other) >= 0.5
+    return one in other or other in one or words_alike(one, other)
 
 
 def same_place(gold: Sequence[float], said: Sequence[float] | None, size: Size) -> bool:

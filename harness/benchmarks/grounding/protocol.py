@@ -19,10 +19,11 @@ follow from the model's name (`families`, `adapters.open_models`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from adapters.contract import AdapterInfo
 from adapters.conversation import (
@@ -41,32 +42,34 @@ from harness.pictures import zoomed
 from harness.protocols.contract import AskingProtocol, Needs, flagged, limit_of
 from harness.protocols.pointing import (
     PLACE,
+    by_longest_word,
     check_pointing,
     located,
     numbers_of,
     one_picture,
     usual_form,
 )
-from harness.protocols.texts import Texts
+from harness.protocols.texts import Texts, checked_text, read_file, read_toml
 from harness.views import PlaceView
 from parsers.actions import Action
 from parsers.grounding import CLICK, EDGES, POINTING
-from parsers.points import DECLINES, POINT_FORMS, Convention, Decline, Form, read_point, write_place
+from parsers.points import (
+    CONVENTIONS,
+    DECLINES,
+    FORMS,
+    POINT_FORMS,
+    Convention,
+    Decline,
+    Form,
+    read_point,
+    write_place,
+)
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
 
 if TYPE_CHECKING:
     from harness.pictures import PicturePolicy
 
-
-from dataclasses import field
-from functools import cache
-from importlib.resources import files
-from typing import Any, get_args
-
-from harness.protocols.pointing import by_longest_word
-from harness.protocols.texts import checked_text, read_file, read_toml
-from parsers.points import CONVENTIONS, FORMS
 
 SystemPlace = Literal["apart", "merged", "none"]
 """A system text is a separate message, comes first in the question, or is left out."""

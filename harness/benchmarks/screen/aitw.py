@@ -21,7 +21,7 @@ from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, declaration
 from harness.data_files import DataFile
 from parsers.actions import Action, Value
 from parsers.declaration import Group
-from parsers.screen import DIRECTIONS, OPPOSITE, Edges, Point, finger_way
+from parsers.screen import DIRECTIONS, Edges, Point, finger_way, swipe
 
 FILE = "aitw_data_test.json"
 WILD_RULES = ("seeclick-aitw", "strict", "agentcpm", "gui-r1")
@@ -149,6 +149,14 @@ class Touched(msgspec.Struct, frozen=True, kw_only=True):
         touch, lift = ((x, y) for y, x in pairs)
         return touch, lift
 
+    def touched(self, size: tuple[int, int], *, tap: bool, told: str = "") -> Action:
+        """Return a tap or a scroll; `told` is the way of the finger where the set says it."""
+        touch, lift = self.touches()
+        start, end = ((x * size[0], y * size[1]) for x, y in (touch, lift))
+        if tap:
+            return Action("click", point=start)
+        return swipe(start, end, told or finger_way(touch, lift))
+
     def boxes(self) -> Iterator[Edges]:
         """Yield the boxes, in the numbers of the file. Raises ValueError."""
         for one in json.loads(self.ui_positions):
@@ -192,15 +200,11 @@ def _zoo_action(step: ZooStep, size: tuple[int, int]) -> Action:
     if (action := step.untouched(_ZOO_NUMBERS)) is not None:
         return action
     touch, lift = step.touches()
-    start, end = ((x * size[0], y * size[1]) for x, y in (touch, lift))
     words = step.coat_action_desc.lower().split()
     told = words[1].strip(".") if words[:1] == ["scroll"] and len(words) > 1 else ""
     near = (touch[0] - lift[0]) ** 2 + (touch[1] - lift[1]) ** 2 <= _TAP**2
-    if words[:1] == ["click"] or (near and not told):
-        return Action("click", point=start)
-    way = OPPOSITE[told if told in DIRECTIONS else finger_way(touch, lift)]
-    arguments: dict[str, Value] = {"direction": way, "to_x": end[0], "to_y": end[1]}
-    return Action("scroll", point=start, arguments=arguments)
+    tap = words[:1] == ["click"] or (near and not told)
+    return step.touched(size, tap=tap, told=told if told in DIRECTIONS else "")
 
 
 def _numbers(written: Any, count: int) -> Sequence[float]:

@@ -30,7 +30,7 @@ from harness.errors import DataError
 from parsers.actions import Action, Value
 from parsers.declaration import Level
 from parsers.scoring import within
-from parsers.screen import DIRECTIONS, OPPOSITE, Edges, Past, Point, finger_way, with_box
+from parsers.screen import DIRECTIONS, OPPOSITE, Edges, Past, Point, with_box
 from parsers.screen.box_rules import nearest
 
 CONVERTED = "test/android_control/*/*.json"
@@ -71,12 +71,7 @@ def _converted_action(step: Converted, size: tuple[int, int]) -> Action:
     if (action := step.untouched(_BY_NUMBER)) is not None:
         return action
     touch, lift = step.touches()
-    start, end = ((x * size[0], y * size[1]) for x, y in (touch, lift))
-    if touch == lift:
-        return Action("click", point=start)
-    way = OPPOSITE[finger_way(touch, lift)]
-    arguments: dict[str, Value] = {"direction": way, "to_x": end[0], "to_y": end[1]}
-    return Action("scroll", point=start, arguments=arguments)
+    return step.touched(size, tap=touch == lift)
 
 
 def _step(

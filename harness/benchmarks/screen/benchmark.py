@@ -10,17 +10,20 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from adapters.contract import ImageRule
 from harness.benchmarks.contract import Benchmark, Scorer
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import mean_scores
+from harness.benchmarks.prediction_file import Predictions
 from harness.benchmarks.shows import Ready, Shows
 from harness.benchmarks.step.options import EarlierOptions
 from harness.dialogue import Dialogue
-from harness.errors import DataError, UserError
+from harness.errors import DataError, UserError, suggestion
 from harness.options import History, short_form
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import ItemPolicy, Secret, chance_for
@@ -33,25 +36,17 @@ from harness.tables import counted
 from harness.views import ScreenView
 from parsers import Counts
 from parsers.actions import Action
+from parsers.points import Convention, to_pixels
 from parsers.records import Prediction, Scores, Status
-from parsers.screen import ScreenDetail, gist, parts, told
+from parsers.screen import Point, ScreenDetail, Side, from_object, gist, parts, placed, told
+from parsers.screen.families import FAMILIES
+from parsers.screen.reading import read_action
 from parsers.screen.rules import atlas_lines
 from parsers.screen.scripts import script_weight
 
 if TYPE_CHECKING:
     from harness.benchmarks.replies import PastReplies
 
-
-from typing import Literal
-
-import msgspec
-
-from harness.benchmarks.prediction_file import Predictions
-from harness.errors import suggestion
-from parsers.points import Convention, to_pixels
-from parsers.screen import Point, Side, from_object, placed
-from parsers.screen.families import FAMILIES
-from parsers.screen.reading import read_action
 
 ScreenRecord = Unit[ScreenDetail]
 
@@ -113,8 +108,6 @@ class ScreenBenchmark(Benchmark):
             )
 
     def predictions(self, settings: Settings) -> ScreenPredictions:
-        from harness.benchmarks.screen.benchmark import ScreenPredictions
-
         return ScreenPredictions(settings)
 
     def words(self, unit: ScreenRecord) -> str:
