@@ -267,22 +267,6 @@ def _alone(page: Page, node_id: str) -> str:
     return reading(page.choices([node_id])[0].text)
 
 
-__all__ = [
-    "CandidateOptions",
-    "ChoiceFacts",
-    "Chosen",
-    "Form",
-    "SeededOrder",
-    "accepted",
-    "check_distractors",
-    "choice_facts",
-    "choose",
-    "everything",
-    "first_of",
-    "page_of",
-    "render",
-]
-
 Form = Literal["mindact", "bnid"]
 
 

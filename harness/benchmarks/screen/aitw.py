@@ -18,7 +18,6 @@ from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded
 from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, declaration
-from harness.data_files import DataFile
 from parsers.actions import Action, Value
 from parsers.declaration import Group
 from parsers.screen import DIRECTIONS, Edges, Point, finger_way, swipe
@@ -174,26 +173,22 @@ class ZooStep(Touched, frozen=True, kw_only=True):
 
 def _read_zoo(folder: Folder, split: str) -> Iterator[ScreenStep]:
     for file in folder.files("test/**/*.json", "the episodes of the test split"):
-        yield from _zoo_rows(folder, file)
-
-
-def _zoo_rows(folder: Folder, file: DataFile) -> Iterator[ScreenStep]:
-    for step in sorted(decoded(file.path, list[ZooStep]), key=lambda one: one.step_id):
-        where = f"{file.name}, step {step.step_id}"
-        size = folder.size(step.image_path)
-        with reading(f"{folder.root}/{where}"):
-            action, boxes = _zoo_action(step, size), tuple(step.boxes())
-        yield ScreenStep(
-            where=where,
-            episode=step.episode_id,
-            step=step.step_id,
-            pictures=(step.image_path,),
-            goal=step.instruction,
-            actions=(action,),
-            boxes={"screen": boxes},
-            labels={"subset": step.subset or step.image_path.split("/")[0]},
-            size=size,
-        )
+        for step in sorted(decoded(file.path, list[ZooStep]), key=lambda one: one.step_id):
+            where = f"{file.name}, step {step.step_id}"
+            size = folder.size(step.image_path)
+            with reading(f"{folder.root}/{where}"):
+                action, boxes = _zoo_action(step, size), tuple(step.boxes())
+            yield ScreenStep(
+                where=where,
+                episode=step.episode_id,
+                step=step.step_id,
+                pictures=(step.image_path,),
+                goal=step.instruction,
+                actions=(action,),
+                boxes={"screen": boxes},
+                labels={"subset": step.subset or step.image_path.split("/")[0]},
+                size=size,
+            )
 
 
 def _zoo_action(step: ZooStep, size: tuple[int, int]) -> Action:
