@@ -23,7 +23,7 @@ from collections.abc import Callable
 from adapters.contract import EncodedPicture, PixelPicture
 from adapters.conversation import Picture
 from harness.benchmarks import open_benchmark
-from harness.benchmarks.items import Items
+from harness.benchmarks.dataset import Items
 from harness.ocr.reading import PARAMETERS, Eyes
 from harness.pictures import read_size
 

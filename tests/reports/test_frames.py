@@ -10,12 +10,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from harness.benchmarks.conversation.mt_mind2web import MT_MIND2WEB
 from harness.benchmarks.episode.miniwob import benchmark as miniwob
 from harness.benchmarks.prompt import autowebbench
 from harness.benchmarks.question import visualwebbench
 from harness.runs.columns import group_column, level_column, score_column
 from parsers import MIND2WEB, Declaration, Group, Level, Measure
-from parsers.mt_mind2web import MT_MIND2WEB
 from reports.frames import runs, steps
 from reports.frames.runs import runs_frame
 from reports.frames.steps import steps_frame

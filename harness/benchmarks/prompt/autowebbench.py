@@ -24,8 +24,8 @@ from typing import Any, Literal
 
 from adapters.conversation import Conversation, Reply, user
 from harness.benchmarks.contract import Benchmark, SplitSize
+from harness.benchmarks.dataset import Items
 from harness.benchmarks.folders import decoded
-from harness.benchmarks.items import Items
 from harness.benchmarks.published import fetch_released
 from harness.data_files import DataFile, check_splits, fingerprint
 from harness.dialogue import Ask, Dialogue

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.items import Items
+from harness.benchmarks.dataset import Items
 from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.question.benchmark import QuestionBenchmark
 from harness.benchmarks.question.folder import SCHEMA, Pictures, QuestionsFile, read_schema

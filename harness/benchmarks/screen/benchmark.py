@@ -16,8 +16,7 @@ import msgspec
 
 from adapters.contract import ImageRule
 from harness.benchmarks.contract import Benchmark, Scorer
-from harness.benchmarks.dataset import Dataset
-from harness.benchmarks.items import Items
+from harness.benchmarks.dataset import Dataset, Items
 from harness.benchmarks.picture_sets import mean_scores
 from harness.benchmarks.prediction_file import Predictions
 from harness.benchmarks.shows import Ready, Shows

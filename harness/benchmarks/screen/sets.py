@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from harness.benchmarks.dataset import Items
 from harness.benchmarks.folders import Folder
-from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import PictureBenchmark
 from harness.benchmarks.screen.benchmark import RuleOptions, ScreenBenchmark
 from harness.errors import DataError
