@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.interval_coverage import BATCH, SIMULATIONS
 from benchmarks.simulated_steps import lengths, successes
-from parsers.clusters import Floats, mean_and_error
+from parsers.rates import Floats, mean_and_error
 from reports.statistics.significance import generator
 
 TASKS = (15, 30, 142, 694)

@@ -23,9 +23,8 @@ from collections.abc import Callable
 from adapters.contract import EncodedPicture, PixelPicture
 from adapters.conversation import Picture
 from harness.benchmarks import open_benchmark
-from harness.benchmarks.items import Items
-from harness.ocr.eyes import Eyes
-from harness.ocr.reading import PARAMETERS
+from harness.benchmarks.dataset import Items
+from harness.ocr.reading import PARAMETERS, Eyes
 from harness.pictures import read_size
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.simulated_steps import Clustered
-from parsers.clusters import NOTHING, Floats, mean_and_error, t_quantile
-from parsers.rates import ASSUMED, special
+from parsers.rates import ASSUMED, NOTHING, Floats, mean_and_error, special, t_quantile
 from reports.statistics.significance import generator
 
 RESAMPLES = 999

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from parsers.clusters import Floats
-from parsers.rates import WITHIN_GROUPS, WITHIN_TASKS
+from parsers.rates import WITHIN_GROUPS, WITHIN_TASKS, Floats
 from reports.statistics.significance import generator
 
 
@@ -26,7 +25,7 @@ from reports.statistics.significance import generator
 class Clustered:
     """Simulated benchmarks (rows) by cluster (columns), in one average.
 
-    totals, sizes: as in `parsers.clusters`, of tasks or of their groups.
+    totals, sizes: as in `parsers.rates`, of tasks or of their groups.
     apart: sum of the squared weights of steps, which add up to 1.
     inside: mean of value * (1 - value) over steps, 0 for zeros and ones.
     moved: the number of clusters with a success and a failure, the smaller one; values between

@@ -12,9 +12,9 @@ from parsers.answer_lines import LETTERED, BlockForm, Key, KeyedLine, key_of, re
 from parsers.calls import ANY_CALL, Written, read_entries, written_calls
 from parsers.dictionaries import FoundDictionary, flat, object_in
 from parsers.lexicon import ANSWERING, CHOOSING, NAMING, NOT_ASSERTED
-from parsers.operations import OperationReading, read_operation
 from parsers.option_text import is_letter
 from parsers.reply_text import Source, source, tidy
+from parsers.values import OperationReading, read_operation
 from parsers.wording import name_parts
 
 _TEMPLATE = re.compile(r"(?:uppercase|upper-case|capital) letter|letter of your choice", re.I)

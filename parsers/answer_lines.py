@@ -99,10 +99,7 @@ class BlockForm:
 
 
 LETTERED = BlockForm(
-    re.compile(
-        _LINE % _any_of("ELEMENT", "ACTION", "VALUE", "ANSWER"),
-        re.IGNORECASE,
-    ),
+    re.compile(_LINE % _any_of("ELEMENT", "ACTION", "VALUE", "ANSWER"), re.IGNORECASE),
     frozenset(("ELEMENT", "ACTION", "VALUE", "ANSWER")),
     frozenset(("VALUE",)),
 )
@@ -115,8 +112,7 @@ POINTED = BlockForm(
 """Three lines with a location for the element, which may also stand without its key."""
 DESCRIBED = BlockForm(
     re.compile(
-        _LINE % _any_of("ELEMENT TYPE", "ELEMENT TEXT", "ELEMENT", "ACTION", "VALUE"),
-        re.IGNORECASE,
+        _LINE % _any_of("ELEMENT TYPE", "ELEMENT TEXT", "ELEMENT", "ACTION", "VALUE"), re.IGNORECASE
     ),
     frozenset(("ELEMENT", "ELEMENT TYPE", "ELEMENT TEXT", "ACTION", "VALUE")),
     frozenset(("ELEMENT", "ELEMENT TYPE", "ELEMENT TEXT", "ACTION", "VALUE")),

@@ -38,14 +38,7 @@ from parsers.lexicon import (
     SEEMING,
     UNASSERTED,
 )
-from parsers.wording import (
-    ENDING,
-    Mention,
-    Token,
-    is_correction,
-    joint,
-    standing,
-)
+from parsers.wording import ENDING, Mention, Token, is_correction, joint, standing
 
 _BREAKING = (
     CONTRASTING | CONSEQUENT | {"because", "since", "while", "although", "though", "whereas"}

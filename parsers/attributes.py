@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from parsers.answer_blocks import Block, read_blocks
 from parsers.answer_lines import DESCRIBED, Key
-from parsers.answer_markup import as_lines
+from parsers.answers import as_lines
 from parsers.elements import says_none
 from parsers.plans import choose_answer
 from parsers.records import Operation, Status

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Literal
 
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
-from parsers.called_actions import action_of, spelled_action
-from parsers.calls import Call, read_calls
+from parsers.calls import Call, action_of, read_calls, spelled_action
 from parsers.records import Prediction, Status
 from parsers.reply_text import Nothing, open_reply, refuses
 

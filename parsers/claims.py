@@ -34,12 +34,7 @@ from parsers.lexicon import (
     SPEAKERS,
     UNASSERTED,
 )
-from parsers.wording import (
-    QUOTES,
-    Token,
-    is_correction,
-    name_parts,
-)
+from parsers.wording import QUOTES, Token, is_correction, name_parts
 
 PARTING = frozenset(",:()|/\u3001") | {"\u2014", "\u2013", "-", "\uff0c"}
 _LINKING = frozenset(":=-|>\u2014\u2013\u2192\uff1a") | {"->", "=>", "-->", "==", "--"}

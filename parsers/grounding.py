@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal
 
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
-from parsers.measure import SPREAD, Average, Measure
+from parsers.declaration import SPREAD, Average, Measure
 from parsers.records import Prediction, Status
 from parsers.scoring import TOLERANCE, within
 
@@ -231,21 +231,12 @@ def measures(
     averages, cells = tuple(averages), tuple(cells)
     there = "grounding accuracy where there is a target"
     return (
-        Measure(
-            "hit",
-            "Hit",
-            "grounding accuracy",
-            main=True,
-            averages=averages,
-            cells=cells,
-        ),
+        Measure("hit", "Hit", "grounding accuracy", main=True, averages=averages, cells=cells),
         Measure("present", "Present" * absent, there, averages=averages, cells=cells),
         Measure("declined", meaning="absent targets that the model declines", averages=("micro",)),
         Measure("distance", meaning="pixels to the target", averages=SPREAD),
         Measure(
-            "distance_diagonals",
-            meaning="diagonals of the target to the target",
-            averages=SPREAD,
+            "distance_diagonals", meaning="diagonals of the target to the target", averages=SPREAD
         ),
         Measure("iou", meaning="intersection over union", averages=SPREAD),
     )

@@ -153,7 +153,7 @@ BEST = _words(
 )
 """Words before "match", "one" and the like that make a conclusion: "the best match is C"."""
 SEEMING = _words(
-    "tempting look looks looked seem seems similar close would were mistaken confused plausible",
+    "tempting look looks looked seem seems similar close would were mistaken confused plausible"
 )
 """Words of a remark on something that could be taken for the answer, but is not."""
 SPEAKERS = _words("i i'd i'll we we'll let's i'm we're i've ich je yo ik jag jeg eu saya tôi you")
@@ -171,7 +171,7 @@ MATCHING = _words(
 )
 """Verbs of the option that is right: "B fits best"."""
 HEDGING = _words(
-    "could might may maybe perhaps possibly conceivably arguably supposedly allegedly possibility",
+    "could might may maybe perhaps possibly conceivably arguably supposedly allegedly possibility"
 )
 UNASSERTED = HEDGING | _words(
     "alternatively either both unsure depending was were had initially originally initial draft",

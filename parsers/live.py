@@ -27,11 +27,7 @@ LIVE_ACTIONS = ActionSpace(
         ActionKind("CLICK", _WHERE),
         ActionKind(
             "TYPE",
-            (
-                *_WHERE,
-                _VALUE,
-                Argument("press_enter", "flag", required=False, compared="ignored"),
-            ),
+            (*_WHERE, _VALUE, Argument("press_enter", "flag", required=False, compared="ignored")),
         ),
         ActionKind("SELECT", (*_WHERE, _VALUE)),
         ActionKind("HOVER", _WHERE),

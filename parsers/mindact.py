@@ -20,8 +20,7 @@ from parsers.answers import read_named, write_answer
 from parsers.elements import ElementReading, says_none
 from parsers.option_text import letter
 from parsers.records import Answer, Operation, Status
-from parsers.reply_text import ENDED, Source, without_tokens
-from parsers.thinking import ends_in_thought
+from parsers.reply_text import ENDED, Source, ends_in_thought, without_tokens
 from parsers.values import clean_value
 
 _ANSWER = re.compile(r"Answer: ([A-F])")

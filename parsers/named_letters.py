@@ -20,24 +20,9 @@ from typing import Literal
 from parsers.assertions import asserts, concluded
 from parsers.claims import WORDS
 from parsers.letter_tokens import OPENING, TURNING, LetterTokens
-from parsers.lexicon import (
-    BEING,
-    CLAUSING,
-    CONDITIONING,
-    FILLING,
-    JOINING,
-    NAMING,
-)
+from parsers.lexicon import BEING, CLAUSING, CONDITIONING, FILLING, JOINING, NAMING
 from parsers.option_text import NONE, Named, OptionText, shares_words
-from parsers.wording import (
-    ENDING,
-    QUOTES,
-    Mention,
-    before,
-    joint,
-    rejected,
-    standing,
-)
+from parsers.wording import ENDING, QUOTES, Mention, before, joint, rejected, standing
 
 _BRACKETS = frozenset(")]}>")
 _EMPHASIS = frozenset("*_")

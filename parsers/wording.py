@@ -97,13 +97,7 @@ def tokens_of(text: str) -> list[Token]:
     ['It', "isn't", 'C', ',', 'rather than', 'D', '.']
     """
     return [
-        Token(
-            match[0],
-            _lowered(match[0]),
-            match.start(),
-            match.end(),
-            match["word"] is not None,
-        )
+        Token(match[0], _lowered(match[0]), match.start(), match.end(), match["word"] is not None)
         for match in _TOKEN.finditer(text)
     ]
 

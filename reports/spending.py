@@ -14,8 +14,7 @@ import pandas as pd
 from harness.runs import Spent, together
 from harness.tables.grid import NumberStyle
 from parsers import Declaration
-from parsers.clusters import t_quantile
-from parsers.rates import Interval, mean
+from parsers.rates import Interval, mean, t_quantile
 from reports.frames.rows import RunRows, run_rows
 from reports.frames.units import plain_values
 from reports.grid import Field, Style, described

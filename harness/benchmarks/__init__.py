@@ -25,7 +25,7 @@ from harness.errors import DataError
 from parsers.actions import ActionSpace
 
 if TYPE_CHECKING:
-    from harness.benchmarks.items import Items
+    from harness.benchmarks.dataset import Items
     from harness.benchmarks.step.benchmark import StepBenchmark
     from harness.benchmarks.steps import SimpleBenchmark
     from harness.settings import Settings
@@ -54,7 +54,7 @@ __all__ = [
 
 
 _LATER = {
-    "Items": "harness.benchmarks.items",
+    "Items": "harness.benchmarks.dataset",
     "SimpleBenchmark": "harness.benchmarks.steps",
     "StepBenchmark": "harness.benchmarks.step.benchmark",
 }

@@ -255,9 +255,6 @@ def _problems(row: Row) -> Iterator[tuple[str, bool]]:
             if any(box.x >= size.width or box.y >= size.height for box in boxes):
                 yield "a positive's box lies outside the screenshot", False
     if NO_SCREENSHOT in row.detail.problems:
-        yield (
-            "no screenshot: asked about only as text (lost_rows=yes)",
-            False,
-        )
+        yield ("no screenshot: asked about only as text (lost_rows=yes)", False)
     if NO_POSITIVE in row.detail.problems:
         yield "no positives: never asked about", False

@@ -47,11 +47,7 @@ Kind = Callable[[str], bool]
 
 
 def fetch(
-    repo: str,
-    revision: str | None,
-    kinds: Sequence[Kind],
-    *,
-    suffix: str = ".parquet",
+    repo: str, revision: str | None, kinds: Sequence[Kind], *, suffix: str = ".parquet"
 ) -> _HubCopy:
     """Return the needed files of a data set, downloading those that are not in the cache.
 

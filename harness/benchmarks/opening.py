@@ -11,13 +11,7 @@ from harness.benchmarks.shows import Ready
 from harness.dialogue import hold
 from harness.errors import UserError
 from harness.policies import Oracle, chance_for
-from harness.protocols import (
-    AskingProtocol,
-    ask,
-    check_actions,
-    open_protocol,
-    written_as,
-)
+from harness.protocols import AskingProtocol, ask, check_actions, open_protocol, written_as
 from harness.settings import Settings, written
 from parsers.actions import ActionSpace
 from parsers.records import Prediction

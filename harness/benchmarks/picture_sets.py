@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from harness.benchmarks.contract import Benchmark
+from harness.benchmarks.dataset import Items
 from harness.benchmarks.folders import Folder, set_folder
-from harness.benchmarks.items import Items
 from harness.data_files import check_splits, fingerprint
 from harness.errors import DataError, suggestion
 from harness.printing import test_data_note

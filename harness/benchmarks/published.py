@@ -19,13 +19,7 @@ from adapters.faults import first_line
 from adapters.hub import OFFLINE
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.hub import fetch
-from harness.data_files import (
-    DataFile,
-    check_splits,
-    local_files,
-    missing_shards,
-    split_of,
-)
+from harness.data_files import DataFile, check_splits, local_files, missing_shards, split_of
 from harness.errors import DataError, suggestion
 
 LOCAL_SPLIT = "local"

@@ -16,12 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from harness.benchmarks.index import NarrowRow, StoredStep, TableLayout, build_index, of_splits
 from harness.benchmarks.mind2web import TEST_SPLITS
-from harness.benchmarks.recorded import (
-    StepDataset,
-    decode_operation,
-    find_problems,
-    whole,
-)
+from harness.benchmarks.recorded import StepDataset, decode_operation, find_problems, whole
 from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.data_files import local_files, missing_shards
 from harness.errors import DataError
@@ -126,10 +121,7 @@ class TildeLayout(TableLayout):
             value=value,
             problems=problems,
             stored=StoredQuestion(
-                first=first,
-                second=second,
-                choices=choices,
-                pictures=(*pictures, *more),
+                first=first, second=second, choices=choices, pictures=(*pictures, *more)
             ),
         )
         return entry.with_detail(

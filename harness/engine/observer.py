@@ -9,7 +9,7 @@ from adapters.contract import FaultKind
 from adapters.conversation import Finish, Reply, Usage
 from harness.runs import CallRecord, Spent
 from parsers.records import UNDELIVERED, Prediction, Status
-from parsers.thinking import ends_in_thought, without_thinking
+from parsers.reply_text import ends_in_thought, without_thinking
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,11 +106,7 @@ def plan(
 
 
 def _crops(
-    policy: PicturePolicy,
-    width: int,
-    height: int,
-    boxes: Sequence[Box | None],
-    target: Box | None,
+    policy: PicturePolicy, width: int, height: int, boxes: Sequence[Box | None], target: Box | None
 ) -> tuple[Crop, ...]:
     match policy.name:
         case "none":

@@ -246,10 +246,7 @@ class Recipe:
     def to_page(self, x: float, y: float) -> tuple[float, float]:
         """Convert a point of the picture to page pixels, which are pixels of the screenshot."""
         left, top, right, bottom = self.box
-        return (
-            left + x * (right - left) / self.size[0],
-            top + y * (bottom - top) / self.size[1],
-        )
+        return (left + x * (right - left) / self.size[0], top + y * (bottom - top) / self.size[1])
 
     def to_picture(self, x: float, y: float) -> tuple[float, float]:
         """Convert a point of the page to pixels of the picture, outside of it if cropped away."""

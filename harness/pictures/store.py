@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING
 from adapters.contract import EncodedPicture, PixelPicture
 from adapters.conversation import Picture
 from harness.pictures.recipe import Form, Recipe, libraries
-from harness.pictures.source import (
-    AS_STORED,
-    BUILT_IN,
-    SIDE,
-    PictureError,
-    decode,
-    grey,
-    read_size,
-)
+from harness.pictures.source import AS_STORED, BUILT_IN, SIDE, PictureError, decode, grey, read_size
 
 if TYPE_CHECKING:
     from adapters.processes import Pool

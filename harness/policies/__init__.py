@@ -229,23 +229,27 @@ _BUILT_IN = (
     ),
     (
         "random",
-        "harness.benchmarks.prompt.benchmark:RANDOM",
+        "harness.benchmarks.prompt.autowebbench:RANDOM",
         "prompts: clicks a random element of the page",
     ),
     (
         "lexical",
-        "harness.benchmarks.prompt.benchmark:LEXICAL",
+        "harness.benchmarks.prompt.autowebbench:LEXICAL",
         "prompts: clicks the element whose words overlap most with the task's",
     ),
-    ("always-scroll", "harness.benchmarks.prompt.benchmark:ALWAYS_SCROLL", "prompts: scrolls down"),
+    (
+        "always-scroll",
+        "harness.benchmarks.prompt.autowebbench:ALWAYS_SCROLL",
+        "prompts: scrolls down",
+    ),
     (
         "always-finish",
-        "harness.benchmarks.prompt.benchmark:ALWAYS_FINISH",
+        "harness.benchmarks.prompt.autowebbench:ALWAYS_FINISH",
         "prompts: finishes without an answer",
     ),
     (
         "evade",
-        "harness.benchmarks.prompt.benchmark:EVADE",
+        "harness.benchmarks.prompt.autowebbench:EVADE",
         "prompts: the right click, else `finish()`: what leaving out rows is worth",
     ),
 )

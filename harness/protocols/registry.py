@@ -49,7 +49,7 @@ _BUILT_IN = {
         "point at what an instruction means on a picture, in the form of the model's family",
     ),
     "question": (
-        "harness.benchmarks.question.protocol:QuestionProtocol",
+        "harness.benchmarks.question.benchmark:QuestionProtocol",
         "a question about pictures, answered in words or with the letter of an option",
     ),
     "visualwebbench": (
@@ -106,7 +106,7 @@ _BUILT_IN = {
         "one call of BrowserGym's functions: click, fill, scroll, goto, tabs, ... (BrowserGym)",
     ),
     "verbatim": (
-        "harness.benchmarks.prompt.benchmark:Verbatim",
+        "harness.benchmarks.prompt.autowebbench:Verbatim",
         "text only: a finished prompt as it is, answered with a function call (AutoWebBench)",
     ),
 }

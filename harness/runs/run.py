@@ -42,7 +42,7 @@ DETAILS = {
     "grounding": "parsers.grounding:GroundingDetail",
     "question": "parsers.question:QuestionDetail",
     "screen-step": "parsers.screen:ScreenDetail",
-    "prompt": "harness.benchmarks.prompt.benchmark:PromptDetail",
+    "prompt": "harness.benchmarks.prompt.autowebbench:PromptDetail",
     "episode": "harness.benchmarks.episode.task:EpisodeDetail",
     "trajectory": "harness.judging.trajectory:TrajectoryDetail",
 }

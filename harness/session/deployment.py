@@ -30,7 +30,7 @@ from harness.session.observers import SCORE_FAILURES
 from harness.settings import Settings
 from parsers import PARSE_FAILURES
 from parsers.records import STATUS_WORDS, UNDELIVERED, Status
-from parsers.thinking import ends_in_thought, without_thinking
+from parsers.reply_text import ends_in_thought, without_thinking
 
 FIRST_UNITS = 5
 """A run whose first units, so many, all end without an answer stops."""

@@ -30,7 +30,7 @@ from harness.verify.scenes import MARKS, digits, draw, mark_places, picture_dige
 from harness.views import PlaceView
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
-from parsers.thinking import without_thinking
+from parsers.reply_text import without_thinking
 
 if TYPE_CHECKING:
     from harness.benchmarks.grounding.protocol import Grounding

@@ -24,7 +24,7 @@ from harness.verify.calls import (
 from harness.verify.scenes import SIZES, corner_truth, grid_codes, ladder_rows
 from harness.verify.sizes import judge_sizes
 from harness.verify.words import BROKEN, CANNOT_TELL, OK, SUSPICIOUS, Check, Found, Verdict
-from parsers.thinking import without_thinking
+from parsers.reply_text import without_thinking
 
 ANSWERS = frozenset({"ladder", "coverage", "order", "history", "with system text", "points"})
 """Checks of answers about pictures: not judged where no codes are read."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from parsers.question import LETTERS, Asked, Right, answered, text_of
-from parsers.question.reading import read_answer, said_in
+from parsers.question.metrics import read_answer, said_in
 from parsers.records import Prediction, Scores, Status
 
 CAPTION, WEBQA, ELEMENT_OCR = "web_caption", "webqa", "element_ocr"

@@ -236,6 +236,19 @@ def finger_way(start: Point, end: Point) -> str:
     return "down" if down > 0 else "up"
 
 
+def way_of(action: Action) -> str:
+    """The direction of a scroll: the one named, else that of its gesture; "" for neither."""
+    moved = gesture(action)
+    named = action.arguments.get("direction")
+    return str(named or (OPPOSITE[finger_way(*moved)] if moved else ""))
+
+
+def swipe(start: Point, end: Point, finger: str) -> Action:
+    """A scroll by a gesture from one place to another; `finger` is the way of the finger."""
+    arguments: dict[str, Value] = {"direction": OPPOSITE[finger], "to_x": end[0], "to_y": end[1]}
+    return Action("scroll", point=start, arguments=arguments)
+
+
 def text_of(action: Action) -> str | None:
     """The text of an action; None where it has none."""
     text = action.arguments.get("text")

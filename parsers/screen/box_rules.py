@@ -3,27 +3,127 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from parsers.actions import Action
 from parsers.scoring import within
-from parsers.screen import BUTTONS, OPPOSITE, Answers, Edges, Point, finger_way, gesture, text_of
-from parsers.screen.verdicts import (
-    FAR,
-    NEAR,
-    NOTHING,
-    POINTED,
-    Judge,
-    Size,
-    Verdict,
-    centre,
-    contains,
-    enlarged,
-    finger,
-    map_shares,
-    shares,
-    token_f1,
+from parsers.screen import (
+    BUTTONS,
+    OPPOSITE,
+    Answers,
+    Edges,
+    Point,
+    box_of,
+    finger_way,
+    gesture,
+    text_of,
+    way_of,
 )
+
+Size = tuple[int, int]
+POINTED = ("click", "long_press")
+NEAR = 0.04
+FAR = 0.14
+
+
+class Verdict(NamedTuple):
+    """The verdict of a rule; None where it says nothing.
+
+    type: whether the kind of action is right.
+    grounding: whether the place is, of steps whose right answer is a place.
+    step: whether the step is right; a share of it under rules that grade.
+    raised: whether the published code stops at this answer. It counts as wrong here.
+    """
+
+    type: bool | None
+    grounding: bool | None
+    step: bool | float | None
+    raised: bool = False
+
+
+NOTHING = Verdict(None, None, None)
+Judge = Callable[[Action | None, Action, Answers, Size], Verdict]
+
+
+def shares(point: Point, size: Size) -> Point:
+    """A point as shares of the picture's sides."""
+    return point[0] / size[0], point[1] / size[1]
+
+
+def token_f1(one: str, other: str) -> float:
+    """F1 of two texts as sets of lower-cased words; 0 where either has none.
+
+    >>> token_f1("Coffee table", "coffee mug")
+    0.5
+    """
+    first, second = set(one.lower().split()), set(other.lower().split())
+    both = len(first & second)
+    return 2 * both / (len(first) + len(second)) if both else 0.0
+
+
+def words_alike(one: str, other: str) -> bool:
+    """Return whether half of the words agree; of two single words one may hold the other."""
+    first, second = set(one.lower().split()), set(other.lower().split())
+    if len(first) == len(second) == 1:
+        mine, theirs = *first, *second
+        if mine in theirs or theirs in mine:
+            return True
+    return token_f1(one, other) >= 0.5
+
+
+def contains(one: str, other: str) -> bool:
+    """Return whether either text holds the other, in lower case and trimmed; "" is held by all."""
+    one, other = one.lower().strip(), other.lower().strip()
+    return one in other or other in one
+
+
+def enlarged(box: Edges, by: float) -> Edges:
+    """A box whose sides are `by` times as long, about its centre."""
+    left, top, right, bottom = box
+    across, down = (right - left) * (by - 1) / 2, (bottom - top) * (by - 1) / 2
+    return left - across, top - down, right + across, bottom + down
+
+
+def area_of(box: Edges) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def centre(box: Edges) -> Point:
+    return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+
+
+def target_of(gold: Action, answers: Answers) -> Edges | None:
+    """The box of a recorded action: its own, else the smallest around its point."""
+    if (box := box_of(gold)) is not None or gold.point is None:
+        return box
+    holding = [one for one in answers.all_boxes if within(gold.point, one)]
+    return min(holding, key=area_of, default=None)
+
+
+def finger(action: Action, size: Size) -> str | None:
+    """The way of the finger: of the gesture, in shares, else the opposite of the content's."""
+    moved = gesture(action)
+    if moved is not None:
+        return finger_way(*map_shares(moved, size))
+    return OPPOSITE.get(str(action.arguments.get("direction")))
+
+
+def stored_way(action: Action, gold: Answers) -> str | None:
+    """The direction in the words of the set's files."""
+    way = way_of(action)
+    return OPPOSITE.get(way) if gold.stored == "finger" else way
+
+
+def box_shares(box: Edges, size: Size) -> Edges:
+    """A box in shares of the picture's sides."""
+    return (*shares(box[:2], size), *shares(box[2:], size))
+
+
+def map_shares(moved: tuple[Point, Point], size: Size) -> tuple[Point, Point]:
+    """Both ends of a gesture as shares of the picture."""
+    return shares(moved[0], size), shares(moved[1], size)
+
 
 # Qwen2.5-VL
 
@@ -127,8 +227,7 @@ def nearest(boxes: Sequence[Edges], point: Point, size: Size) -> list[int]:
 
 def _cpm_box(box: Edges, size: Size) -> Edges:
     """A box in shares, enlarged: its corner stops at 0, and its sides at 1."""
-    left, top = shares(box[:2], size)
-    right, bottom = shares(box[2:], size)
+    left, top, right, bottom = box_shares(box, size)
     across, down = right - left, bottom - top
     left, top = max(0.0, left - 0.1 * across), max(0.0, top - 0.1 * down)
     return left, top, left + min(1.0, 1.2 * across), top + min(1.0, 1.2 * down)

@@ -15,18 +15,8 @@ from typing import Any
 
 from parsers.actions import Action
 from parsers.scoring import within
-from parsers.screen import OPPOSITE, Answers, Point, finger_way, gesture, parts, text_of
-from parsers.screen.box_rules import agentcpm, clawgui, qwen
-from parsers.screen.lines import (
-    atlas_line,
-    judge_atlas,
-    judge_atlas_script,
-    judge_odyssey,
-    odyssey_line,
-)
-from parsers.screen.scripts import guiact, guiact_score, omniact
-from parsers.screen.set_rules import aitz, curated, seeclick
-from parsers.screen.verdicts import (
+from parsers.screen import Answers, Point, parts, text_of, way_of
+from parsers.screen.box_rules import (
     FAR,
     NEAR,
     NOTHING,
@@ -34,10 +24,24 @@ from parsers.screen.verdicts import (
     Judge,
     Size,
     Verdict,
+    agentcpm,
     area_of,
+    clawgui,
+    qwen,
     shares,
     stored_way,
-    token_f1,
+    words_alike,
+)
+from parsers.screen.scripts import guiact, guiact_score, omniact
+from parsers.screen.set_rules import (
+    aitz,
+    atlas_line,
+    curated,
+    judge_atlas,
+    judge_atlas_script,
+    judge_odyssey,
+    odyssey_line,
+    seeclick,
 )
 
 
@@ -102,7 +106,7 @@ def _strict(said: Action | None, gold: Action, answers: Answers, size: Size) -> 
         hit = gold.point is not None and _strict_hit(said.point, gold.point, answers, size)
         return Verdict(True, hit, hit)
     if gold.name == "scroll":
-        return Verdict(True, None, _content(said) == _content(gold))
+        return Verdict(True, None, way_of(said) == way_of(gold))
     right = _folded(text_of(said)) == _folded(text_of(gold))
     return Verdict(True, None, right or gold.name in ("answer", "complete", "call_user"))
 
@@ -114,11 +118,6 @@ def _strict_hit(said: Point | None, gold: Point, answers: Answers, size: Size) -
     if holding:
         return within(said, min(holding, key=area_of))
     return math.dist(said, gold) <= NEAR * max(size)
-
-
-def _content(action: Action) -> object:
-    moved = gesture(action)
-    return action.arguments.get("direction") or (OPPOSITE[finger_way(*moved)] if moved else None)
 
 
 def _folded(text: str | None) -> str:
@@ -197,22 +196,15 @@ def _gui_r1(said: Action | None, gold: Action, answers: Answers, size: Size) -> 
     if gold.name not in ("open_app", "type", "scroll"):
         return Verdict(same, None, None)
     wanted = _argument(gold, answers)
-    return Verdict(same, None, _alike(wanted, "" if said is None else _argument(said, answers)))
+    return Verdict(
+        same, None, words_alike(wanted, "" if said is None else _argument(said, answers))
+    )
 
 
 def _argument(action: Action, answers: Answers) -> str:
     """The text field of GUI-R1's answers; it has a default, which is compared like a text."""
     text = stored_way(action, answers) if action.name == "scroll" else text_of(action)
     return "no input text" if text is None else text
-
-
-def _alike(one: str, other: str) -> bool:
-    first, second = set(one.lower().split()), set(other.lower().split())
-    if len(first) == len(second) == 1:
-        mine, theirs = *first, *second
-        if mine in theirs or theirs in mine:
-            return True
-    return token_f1(one, other) >= 0.5
 
 
 _BOXED: Mapping[str, Any] = {"boxes": True, "raises": True}
@@ -232,11 +224,7 @@ _ALL = (
         agentcpm(android_control=True),
         boxes=True,
     ),
-    Rule(
-        "agentcpm",
-        "boxes around the recorded point, or 14 % of each side",
-        agentcpm(),
-    ),
+    Rule("agentcpm", "boxes around the recorded point, or 14 % of each side", agentcpm()),
     Rule("clawgui-ac", "a circle of 368 px on 1080 x 2400, or five boxes", clawgui, boxes=True),
     Rule("seeclick-aitw", "a box x 2.4, or 14 % of each side; any text", seeclick),
     Rule("odyssey-ams", "the segmented box, or 14 % of each side", _odyssey, raises=True),

@@ -9,17 +9,16 @@ from collections.abc import Sequence
 from parsers.actions import Action
 from parsers.question.metrics import websrc_f1
 from parsers.screen import (
-    OPPOSITE,
     Answers,
     Edges,
     Point,
     box_of,
-    finger_way,
     gesture,
     parts,
     text_of,
+    way_of,
 )
-from parsers.screen.verdicts import FAR, Judge, Size, Verdict, shares, target_of
+from parsers.screen.box_rules import FAR, Judge, Size, Verdict, shares, target_of
 
 # GUIAct
 
@@ -61,28 +60,22 @@ def _guiact(said: Action, gold: Action, answers: Answers, size: Size) -> tuple[b
         return False, 0.0
     if _is_place(gold) and gold.element is None:
         return _tapped(said, gold, size)
+    alike = websrc_f1(text_of(said) or "", text_of(gold) or "")
     if _is_place(gold) or gold.name == "select":
         same, overlap = _element(said, gold, answers)
         if gold.name != "select":
             return same, overlap
-        alike = websrc_f1(text_of(said) or "", text_of(gold) or "")
         return same and alike > 0.5, (alike + overlap) / 2
     if gold.name in ("type", "answer"):
-        alike = websrc_f1(text_of(said) or "", text_of(gold) or "")
         return alike > 0.5, alike
     if gold.name == "select_text":
         ours, right = gesture(said), gesture(gold)
         overlap = iou(_region(*ours), _region(*right)) if ours and right else 0.0
         return overlap > 0.5, overlap
     if gold.name == "scroll":
-        ways = [one.arguments.get("direction") or _way(one) for one in (said, gold)]
+        ways = [way_of(one) for one in (said, gold)]
         return ways[0] == ways[1], float(ways[0] == ways[1])
     return True, 1.0
-
-
-def _way(action: Action) -> str:
-    moved = gesture(action)
-    return OPPOSITE[finger_way(*moved)] if moved else ""
 
 
 def _tapped(said: Action, gold: Action, size: Size) -> tuple[bool, float]:
@@ -113,12 +106,15 @@ def assigned(box: Edges, elements: Sequence[Edges]) -> str | None:
     best = max(range(len(elements)), key=overlaps.__getitem__)
     if overlaps[best] > 0.1:
         return str(best)
-    x, y = (int(box[0]) + int(box[2])) / 2, (int(box[1]) + int(box[3])) / 2
-    away = [
-        math.hypot(max(left - x, 0, x - right), max(top - y, 0, y - bottom))
-        for left, top, right, bottom in elements
-    ]
+    middle = (int(box[0]) + int(box[2])) / 2, (int(box[1]) + int(box[3])) / 2
+    away = [_distance(one, middle) for one in elements]
     return str(away.index(min(away)))
+
+
+def _distance(box: Edges, point: Point) -> float:
+    left, top, right, bottom = box
+    x, y = point
+    return math.hypot(max(left - x, 0, x - right), max(top - y, 0, y - bottom))
 
 
 def _whole(box: Edges) -> Edges:
@@ -198,11 +194,7 @@ def click_penalty(box: Edges, point: Point) -> float:
     >>> click_penalty((0, 0, 30, 40), (80, 20))
     0.5
     """
-    left, top, right, bottom = box
-    away = math.hypot(
-        max(left - point[0], 0, point[0] - right), max(top - point[1], 0, point[1] - bottom)
-    )
-    mu = math.hypot(right - left, bottom - top)
+    away, mu = _distance(box, point), math.dist(box[:2], box[2:])
     return 1 - mu / (away + mu) if away + mu else 0.0
 
 

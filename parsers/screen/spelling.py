@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from parsers.actions import Action
-from parsers.screen import OPPOSITE, SEVERAL, Point, Side, finger_way, gesture, parts, text_of
-from parsers.screen.family import Family, WrittenAction
+from parsers.screen import OPPOSITE, SEVERAL, Point, Side, gesture, parts, text_of, way_of
+from parsers.screen.families import Family, WrittenAction
 
 _SWIPED = {"down": (0.7, 0.3), "up": (0.3, 0.7), "right": (0.7, 0.3), "left": (0.3, 0.7)}
 """Where the finger goes down and up, in shares of a side, to move the view some way."""
@@ -33,7 +33,7 @@ def write_action(
         return _joined(said_all, family) if len(said_all) == len(told) else None
     named = [said for said in family.actions if said.name == action.name]
     moved = gesture(action)
-    way = str(action.arguments.get("direction") or (OPPOSITE[finger_way(*moved)] if moved else ""))
+    way = way_of(action)
     if action.name == "scroll" and family.swipes and moved is None:
         action = _swiped(action, way, size)
     word = way if side == "content" else OPPOSITE.get(way, way)
@@ -161,10 +161,8 @@ def neutral(action: Action, numbers: Callable[[Point], Point]) -> str:
     if action.name == SEVERAL:
         return " → ".join(neutral(one, numbers) for one in parts(action))
     said, text, moved = action.name.replace("_", " "), text_of(action), gesture(action)
-    way = action.arguments.get("direction")
     if action.name == "scroll":
-        if moved is not None:
-            way = way or OPPOSITE[finger_way(*moved)]
+        way = way_of(action)
         return f"scroll {way}" if way else said
     if text:
         said += f" {json.dumps(text, ensure_ascii=False)}"

@@ -11,7 +11,7 @@ import pandas as pd
 from harness.runs import Run, RunError, Unit
 from harness.tables import interval_record
 from parsers import Average, Declaration, Level, Measure, mean_interval, t_interval
-from parsers.clusters import clustered_values
+from parsers.rates import clustered_values
 from reports.grid import Field, described, interval
 from reports.kind import suited
 from reports.load import RunLike, declarations, open_runs

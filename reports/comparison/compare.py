@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from harness.runs import Run, RunError
 from parsers import AggregationRules, Average, Declaration, Level, Measure, Results, ScoredUnit
-from parsers.clusters import clustered
 from parsers.counting import cluster_above, parent_of
+from parsers.rates import clustered
 from reports.comparison.arms import ARMS, arm_of, facts, subsets
 from reports.comparison.pairing import AGAINST, Paired, pair
 from reports.comparison.replies import replies_of

@@ -10,7 +10,7 @@ from statistics import fmean
 from harness.runs import RunError
 from parsers import Declaration, Level, Measure, ScoredUnit
 from parsers.counting import Trial, after_exclusion, parent_of, success
-from parsers.repeats import pass_all, pass_at
+from parsers.parts import pass_all, pass_at
 from reports.frames.rows import RunRows
 from reports.kind import reports_on
 from reports.names import id_column

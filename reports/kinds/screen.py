@@ -10,8 +10,8 @@ from harness.runs import CallRecord, Run, Unit
 from parsers import Status
 from parsers.actions import Action
 from parsers.screen import OPPOSITE, Answers, ScreenDetail, parts, text_of, told
+from parsers.screen.box_rules import NEAR, shares
 from parsers.screen.rules import RULES
-from parsers.screen.verdicts import NEAR, shares
 from reports.errors import FAILED, SUCCESS, ClassInfo, UnitError, UnitErrors
 from reports.kind import KindReports
 from reports.view.parts import (

@@ -6,6 +6,6 @@
 | `significance` | McNemar's tests, sign-flip permutation test, multiple-comparison corrections |
 
 Pure functions of plain sequences: the scores of steps, and the task of each. Intervals of a single
-run are in `parsers.rates` and `parsers.clusters`. `docs/statistics.md` says which is used where,
+run are in `parsers.rates` and `parsers.rates`. `docs/statistics.md` says which is used where,
 with measured coverage.
 """

@@ -29,15 +29,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from parsers import Average
-from parsers.clusters import (
+from parsers.rates import (
+    FEW,
     NOTHING,
     Floats,
     clustered,
     clustered_values,
     mean_and_error,
+    moved,
+    special,
     t_quantile,
 )
-from parsers.rates import FEW, moved, special
 
 LEVEL = 0.95
 """Confidence level of intervals."""

@@ -37,8 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parsers import Average
-from parsers.clusters import NOTHING, Floats, clustered
-from parsers.rates import special
+from parsers.rates import NOTHING, Floats, clustered, special
 
 EXACT_UP_TO = 20
 PATTERNS = 19_999

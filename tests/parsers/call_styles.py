@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 Bend = Callable[[str], str]
@@ -25,105 +26,31 @@ class Call(NamedTuple):
     mark: str
     body: str
     end: str
-    label: tuple[str, tuple[float, float] | None, str]
+    label: tuple[str, tuple[float, float] | None, str] = ("click", (504.0, 801.0), "")
 
 
-def tool(action: str, **more: object) -> str:
-    return json.dumps({"name": "mobile_use", "arguments": {"action": action, **more}})
+def published() -> Iterator[Call]:
+    """Replies of families as they publish them."""
+    file = Path(__file__).parent / "lines" / "calls.txt"
+    for line in file.read_text("utf-8").splitlines():
+        family, name, text, reply = line.replace("\\n", "\n").split("\t")
+        mark, body, end = re.split("[\u00ab\u00bb]", reply)
+        place = (504.0, 801.0) if name in ("click", "long_press") else None
+        yield Call(family, mark, body, end, (name, place, text))
 
 
-CLICK, TYPE, BACK = ("click", (504.0, 801.0), ""), ("type", None, "New York"), ("back", None, "")
-_TOOLS = ("qwen2.5-vl", "qwen3-vl", "infigui-r1", "gui-owl-1.5")
-_TAGS = ("<tool_call>\n", "\n</tool_call>")
-SCREENS = [
-    *(
-        Call(family, _TAGS[0], body, _TAGS[1], label)
-        for family in _TOOLS
-        for body, label in (
-            (tool("click", coordinate=[504, 801]), CLICK),
-            (tool("type", text="New York"), TYPE),
-            (tool("system_button", button="Back"), BACK),
-        )
-    ),
-    Call("ui-tars", "Action: ", "click(start_box='(504,801)')", "", CLICK),
-    Call("ui-tars", "Action: ", "type(content='New York')", "", TYPE),
-    Call("ui-tars-1.5", "Action: ", "click(point='<point>504 801</point>')", "", CLICK),
-    Call("ui-tars-1.5", "Action: ", "press_back()", "", BACK),
-    Call("ui-tars-1.5", "Action: ", "click(start_point='<point>504 801</point>')", "", CLICK),
-    Call("ui-tars", "Action: ", "hotkey(hotkey='ctrl c')", "", ("hotkey", None, "ctrl c")),
-    Call(
-        "ui-tars",
-        "Action: ",
-        "type(content='say 'hi' twice')",
-        "",
-        ("type", None, "say 'hi' twice"),
-    ),
-    Call("ui-venus-navi", "<action>", "Click(box=(504,801))", "</action>", CLICK),
-    Call("ui-venus-navi", "<action>", "Type(content='New York')", "</action>", TYPE),
-    Call(
-        "cogagent-9b",
-        "Grounded Operation: ",
-        "CLICK(box=[[504,801,504,801]], element_info='the button')",
-        "",
-        CLICK,
-    ),
-    Call("agentcpm-gui", "", '{"POINT":[504,801]}', "", CLICK),
-    Call("agentcpm-gui", "", '{"thought":"It is there.","POINT":[504,801]}', "", CLICK),
-    Call("agentcpm-gui", "", '{"POINT":[504,801],"STATUS":"continue"}', "", CLICK),
-    Call("agentcpm-gui", "", '{"STATUS":"start","POINT":[504,801]}', "", CLICK),
-    Call("agentcpm-gui", "", '{"TYPE":"New York","STATUS":"finish"}', "", TYPE),
-    Call("agentcpm-gui", "", '{"PRESS":"BACK","STATUS":"need_feedback"}', "", BACK),
-    Call("agentcpm-gui", "", '{"PRESS":"BACK","duration":200}', "", BACK),
-    Call("agentcpm-gui", "", '{"POINT":[504,801],"TYPE":"New York"}', "", TYPE),
-    Call("agentcpm-gui", "", '{"STATUS":"finish"}', "", ("complete", None, "")),
-    Call("agentcpm-gui", "", '{"STATUS":"satisfied"}', "", ("complete", None, "")),
-    Call("agentcpm-gui", "", '{"STATUS":"impossible"}', "", ("impossible", None, "")),
-    Call("agentcpm-gui", "", '{"STATUS":"interrupt"}', "", ("impossible", None, "")),
-    Call("agentcpm-gui", "", '{"STATUS":"need_feedback"}', "", ("call_user", None, "")),
-    Call("agentcpm-gui", "", '{"duration":1500}', "", ("wait", None, "")),
-    Call(
-        "agentcpm-gui", "", '{"POINT":[504,801],"duration":1000}', "", ("long_press", CLICK[1], "")
-    ),
-    Call("gui-r1", "<answer>", "[{'action': 'click', 'point': [504, 801]}]", "</answer>", CLICK),
-    Call(
-        "gui-r1",
-        "<answer>",
-        "[{'action': 'type', 'point': [-100, -100], 'input_text': 'New York'}]",
-        "</answer>",
-        ("type", None, "New York"),
-    ),
-    Call("mimo-vl", "", '{"action": "click", "start_point": [504, 801]}', "", CLICK),
-    Call("mimo-vl", "", '{"action": "input", "text": "New York"}', "", TYPE),
-    Call(
-        "glm-v",
-        "<|begin_of_box|>",
-        '{"action_type": "click", "box_2d": [[504, 801, 504, 801]]}',
-        "<|end_of_box|>",
-        CLICK,
-    ),
-    Call("glm-v", "<|begin_of_box|>", '{"action_type": "navigate_back"}', "<|end_of_box|>", BACK),
-    Call("showui", "", "{'action': 'CLICK', 'value': None, 'position': [504, 801]}", "", CLICK),
-    Call(
-        "claude-computer-use", "", '{"action": "left_click", "coordinate": [504, 801]}', "", CLICK
-    ),
-    Call("openai-computer", "", '{"type": "click", "x": 504, "y": 801}', "", CLICK),
-    Call(
-        "gemini-computer-use", "", '{"name": "click_at", "args": {"x": 504, "y": 801}}', "", CLICK
-    ),
-    Call("mai-ui", *_TAGS[:1], tool("click", coordinate=[504, 801]), _TAGS[1], CLICK),
-    Call("os-atlas-pro", "actions:\n", "CLICK <point>[[504,801]]</point>", "", CLICK),
-    Call("os-atlas-pro", "actions:\n", "TYPE [New York]", "", TYPE),
-    Call("os-atlas-pro", "Actions: ", "click <point>[[504,801]]</point>", "", CLICK),
-]
-"""Replies of families as they publish them."""
+def content_of(body: str) -> dict[str, object]:
+    """The object that a call is; nothing for another form."""
+    try:
+        content = json.loads(body)
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def as_text(body: str) -> str:
     """The arguments as a JSON text, where there are some."""
-    try:
-        content = json.loads(body)
-    except ValueError:
-        return body
+    content = content_of(body)
     for key in ("arguments", "args"):
         if key in content:
             return json.dumps({**content, key: json.dumps(content[key])})
@@ -141,35 +68,27 @@ def pair_as_text(body: str) -> str:
 def openai(body: str) -> str:
     """A call as OpenAI's format has it."""
     text = as_text(body)
-    return (
-        json.dumps([{"type": "function", "function": json.loads(text)}]) if text != body else body
-    )
+    if text == body:
+        return body
+    return json.dumps([{"type": "function", "function": json.loads(text)}])
 
 
 def keywords(body: str) -> str:
     """A call of the tool with named arguments."""
-    try:
-        content = json.loads(body)
-    except ValueError:
+    arguments = content_of(body).get("arguments")
+    if not isinstance(arguments, dict):
         return body
-    if "arguments" not in content:
-        return body
-    return (
-        f"mobile_use({', '.join(f'{k}={json.dumps(v)}' for k, v in content['arguments'].items())})"
-    )
+    return f"mobile_use({', '.join(f'{k}={json.dumps(v)}' for k, v in arguments.items())})"
 
 
 def parameters(body: str) -> str:
     """A call in tags, as Qwen3.5 writes it."""
-    try:
-        content = json.loads(body)
-    except ValueError:
-        return body
-    if "arguments" not in content:
+    arguments = content_of(body).get("arguments")
+    if not isinstance(arguments, dict):
         return body
     inner = "".join(
         f"<parameter={key}>\n{one if isinstance(one, str) else json.dumps(one)}\n</parameter>\n"
-        for key, one in content["arguments"].items()
+        for key, one in arguments.items()
     )
     return f"<function=mobile_use>\n{inner}</function>"
 
@@ -214,20 +133,17 @@ AROUND: Mapping[str, str] = {
 }
 
 
-def screens() -> Iterator[tuple[str, str, Call]]:
+def bent(calls: Iterator[Call]) -> Iterator[tuple[str, str, Call]]:
     """Name, reply and label of every call in every form."""
-    for number, call in enumerate(SCREENS):
+    bends = list(BODIES)
+    for number, call in enumerate(calls):
         for place, (around, form) in enumerate(AROUND.items()):
-            bends = (
-                list(BODIES)
-                if around in ("published", "no marks")
-                else [list(BODIES)[(number + place) % len(BODIES)], "plain"]
-            )
-            for bend in dict.fromkeys(bends):
+            own = bends if around in ("published", "no marks") else ["plain"]
+            for bend in dict.fromkeys([*own, bends[(number + place) % len(bends)]]):
                 body = BODIES[bend](call.body)
                 if body == call.body and bend != "plain":
                     continue
-                if "\n" in body and call.family in ("os-atlas-pro", "gelab-zero"):
+                if "\n" in body and call.family == "os-atlas-pro":
                     continue
                 text = form.replace("{mark}", call.mark).replace("{end}", call.end)
                 yield f"{call.family}: {around}, {bend}", text.replace("{body}", body), call
@@ -235,22 +151,10 @@ def screens() -> Iterator[tuple[str, str, Call]]:
 
 OPEN = '{"name": "mobile_use", "arguments": {"action": "click", "coordinate": [504, 801]'
 UNCLOSED = [
-    (
-        "qwen2.5-vl",
-        f"<tool_call>\n{OPEN}}}",
-    ),
-    (
-        "qwen2.5-vl",
-        '{"name": "mobile_use", "arguments": {"action": "click", "coordinate": [504, 801]',
-    ),
-    (
-        "qwen2.5-vl",
-        '{"name": "mobile_use", "arguments": {"action": "click", "coordinate": [504, 801}}',
-    ),
-    (
-        "qwen3-vl",
-        f"<tool_call>\n{OPEN}}}\n</tool_call>",
-    ),
+    ("qwen2.5-vl", f"<tool_call>\n{OPEN}}}"),
+    ("qwen2.5-vl", OPEN),
+    ("qwen2.5-vl", OPEN + "}}"),
+    ("qwen3-vl", f"<tool_call>\n{OPEN}}}\n</tool_call>"),
     ("mimo-vl", '{"action": "click", "start_point": [504, 801]'),
     ("agentcpm-gui", '{"thought": "a {b}", "POINT": [504, 801]'),
     (
@@ -271,34 +175,25 @@ GAPS = {
 }
 """What stands between two calls, by the one that counts."""
 PAIRS = [
-    ("qwen2.5-vl", [f"{_TAGS[0]}{tool('click', coordinate=[x, 801])}{_TAGS[1]}" for x in (504, 7)]),
-    ("infigui-r1", [tool("click", coordinate=[x, 801]) for x in (504, 7)]),
-    ("ui-tars", [f"Action: click(start_box='({x},801)')" for x in (504, 7)]),
-    ("ui-venus-navi", [f"<action>Click(box=({x},801))</action>" for x in (504, 7)]),
-    ("agentcpm-gui", [f'{{"POINT":[{x},801]}}' for x in (504, 7)]),
-    ("mimo-vl", [f'{{"action": "click", "start_point": [{x}, 801]}}' for x in (504, 7)]),
-    ("cogagent-9b", [f"Grounded Operation: CLICK(box=[[{x},801,{x},801]])" for x in (504, 7)]),
+    (family, [form.replace("X", x) for x in ("504", "7")])
+    for family, form in (
+        ("qwen2.5-vl", f"<tool_call>\n{OPEN.replace('504', 'X')}}}}}\n</tool_call>"),
+        ("infigui-r1", OPEN.replace("504", "X") + "}}"),
+        ("ui-tars", "Action: click(start_box='(X,801)')"),
+        ("ui-venus-navi", "<action>Click(box=(X,801))</action>"),
+        ("agentcpm-gui", '{"POINT":[X,801]}'),
+        ("mimo-vl", '{"action": "click", "start_point": [X, 801]}'),
+        ("cogagent-9b", "Grounded Operation: CLICK(box=[[X,801,X,801]])"),
+    )
 ]
 """Two clicks of a family."""
 
+COMPUTER = (
+    '{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [504, 801]}}'
+)
 PLACES = [
-    (
-        "qwen3-vl",
-        '{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [504, 801]}}',
-    ),
-    (
-        "qwen2.5-vl",
-        '{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [504, 801]}}',
-    ),
-    (
-        "computer-use",
-        '{"name": "computer", "arguments": {"action": "left_click", "coordinate": [504, 801]}}',
-    ),
+    *((form, COMPUTER) for form in ("qwen3-vl", "qwen2.5-vl", "computer-use", "qwen3.5-xml")),
     ("mai", '{"name": "grounding", "arguments": {"action": "click", "coordinate": [504, 801]}}'),
-    (
-        "qwen3.5-xml",
-        '{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [504, 801]}}',
-    ),
     ("qwen3-vl", '{"point_2d": [504, 801], "label": "the button"}'),
     ("qwen2.5-vl", '{"bbox_2d": [494, 791, 514, 811], "label": "the button"}'),
     ("ui-tars", "click(start_box='(504,801)')"),
@@ -309,26 +204,21 @@ PLACES = [
     ("glm", "click(start_box='[504,801]')"),
     ("cogagent", "Grounded Operation: CLICK(box=[[494,791,514,811]], element_info='x')"),
 ]
-"""Places as families write them."""
+"""Places as families write them, by the form that reads them."""
 
 
-def places() -> Iterator[tuple[str, str, str]]:
-    """Name, form and reply; each is the place (504, 801)."""
-    for number, (form, body) in enumerate(PLACES):
-        for place, (around, text) in enumerate(AROUND.items()):
-            if form in ("point-text", "cogagent") and (
-                "behind" in around or "commentary" in around
-            ):
-                continue
-            marks = _TAGS if '"name"' in body else ("", "")
-            bends = (
-                list(BODIES)
-                if around in ("published", "no marks")
-                else ["plain", list(BODIES)[(number + place) % len(BODIES)]]
-            )
-            for bend in dict.fromkeys(bends):
-                bent = BODIES[bend](body)
-                if bent == body and bend != "plain":
-                    continue
-                reply = text.replace("{mark}", marks[0]).replace("{end}", marks[1])
-                yield f"{form}: {around}, {bend}", form, reply.replace("{body}", bent)
+def screens() -> Iterator[tuple[str, str, Call]]:
+    """Name, reply and label of actions on screens."""
+    return bent(published())
+
+
+def places() -> Iterator[tuple[str, str, Call]]:
+    """Name, reply and form of places; each is (504, 801)."""
+    marks = ("<tool_call>\n", "\n</tool_call>")
+    for name, text, call in bent(
+        Call(form, marks[0], body, marks[1]) if '"name"' in body else Call(form, "", body, "")
+        for form, body in PLACES
+    ):
+        last = call.family in ("point-text", "cogagent")
+        if not (last and ("behind" in name or "commentary" in name)):
+            yield name, text, call

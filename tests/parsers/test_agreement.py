@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from parsers import MIND2WEB, AggregationRules, Average, Interval, Results, ScoredUnit, results
-from parsers.agreement import agreeing
+from parsers.averages import agreeing
 from parsers.counting import DEFAULT_RULES, Rule
 from parsers.estimates import PARENTS, Bounds
 from parsers.parts import Part
@@ -73,9 +73,7 @@ def test_task_success_ends_where_step_success_does() -> None:
 
 
 def agreed(
-    units: list[ScoredUnit],
-    given: dict[str, Interval],
-    rules: AggregationRules = DEFAULT_RULES,
+    units: list[ScoredUnit], given: dict[str, Interval], rules: AggregationRules = DEFAULT_RULES
 ) -> Results:
     """The results of units whose micro means had these intervals, made to agree."""
     found = results(once(units), MIND2WEB, rules)

@@ -7,7 +7,7 @@ import pytest
 from parsers import Status, read_answer
 from parsers.points import Form, read_point
 from parsers.question import Asked
-from parsers.question.reading import read_answer as read_question
+from parsers.question.metrics import read_answer as read_question
 from parsers.screen.families import FAMILIES
 from parsers.screen.reading import read_action
 from tests.parsers.styles import LETTERS, NONE, OPTIONS

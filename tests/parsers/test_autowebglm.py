@@ -61,12 +61,7 @@ def test_the_ten_functions(reply: str, action: Action) -> None:
         ("click('A', 'B')", "answered", act("click", "A"), ("wrong_argument",)),
         ("click('A', id='B')", "answered", act("click", "A"), ("wrong_argument",)),
         ("select('A')", "answered", act("select", "A"), ("missing_argument",)),
-        (
-            "go('up')",
-            "answered",
-            act("go"),
-            ("missing_argument", "wrong_argument"),
-        ),
+        ("go('up')", "answered", act("go"), ("missing_argument", "wrong_argument")),
         ("finish(1)", "answered", act("finish"), ("wrong_argument",)),
         ("drag('A', 'B')", "parse_error", None, ("unknown_action",)),
         ("click('[SD]')", "answered", act("click", "SD"), ("repaired",)),

@@ -205,9 +205,7 @@ def test_groups_by_operation_have_no_task_success() -> None:
 
 
 @given(
-    selections(),
-    st.sampled_from([group.name for group in MIND2WEB.groups]),
-    st.sampled_from(UNITS),
+    selections(), st.sampled_from([group.name for group in MIND2WEB.groups]), st.sampled_from(UNITS)
 )
 def test_subgroup_means_recombine_to_the_total(
     rows: list[ScoredUnit], key: str, rule: Rule
@@ -272,10 +270,7 @@ def test_rows_are_the_means_by_hand_in_any_order(
 def test_quartiles_are_those_of_all_units_that_count_by_each_rule() -> None:
     """Those of the invalid rows, which were asked all the same, do not move the others."""
     declared = Declaration(
-        measures=(
-            Measure("right", main=True),
-            Measure("letters", averages=("quartiles",)),
-        ),
+        measures=(Measure("right", main=True), Measure("letters", averages=("quartiles",))),
         levels=(Level("task"),),
         groups=(),
         kind="text",

@@ -18,10 +18,7 @@ TARGETS = ("click('A')", "type_string('A', 'Ohio', False)", "finish('x y')", "fi
 
 @pytest.mark.parametrize(
     ("seed", "number_of_replies"),
-    [
-        (0, 25_000),
-        *(pytest.param(seed, 100_000, marks=pytest.mark.slow) for seed in range(1, 11)),
-    ],
+    [(0, 25_000), *(pytest.param(seed, 100_000, marks=pytest.mark.slow) for seed in range(1, 11))],
 )
 def test_no_reply_does_any_harm(
     seed: int, number_of_replies: int, capfd: pytest.CaptureFixture[str]

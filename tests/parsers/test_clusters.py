@@ -8,7 +8,7 @@ import random
 import pytest
 
 from parsers import Average, t_interval
-from parsers.clusters import clustered, mean_and_error, t_quantile
+from parsers.rates import clustered, mean_and_error, t_quantile
 
 
 def _steps(seed: int, tasks: int = 25) -> tuple[list[float], list[int]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from parsers import Answer, Status, letters_for, read_answer
-from parsers.operations import operation_in_prose, read_operation
+from parsers.values import operation_in_prose, read_operation
 
 FOLDER = Path(__file__).parent / "lines"
 TEXTS = {

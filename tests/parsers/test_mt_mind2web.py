@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.benchmarks.conversation.mt_mind2web import MT_MIND2WEB, VARIANTS, mt_score
 from parsers import AggregationRules, Gold, Prediction, ScoringRules, Status, results
-from parsers.mt_mind2web import MT_MIND2WEB, VARIANTS, mt_score
 from parsers.records import F1Variant, ScoredUnit
 from parsers.token_scores import token_f1
 from tests.numbers import estimate

@@ -66,9 +66,7 @@ def described(text: str, finish: str = "stop") -> Found:
     )
 
 
-def pointed(
-    form: Form,
-) -> Callable[..., Found]:
+def pointed(form: Form) -> Callable[..., Found]:
     scale = 100 if form == "seeclick" else 1
 
     def read(text: str, finish: str = "stop") -> Found:

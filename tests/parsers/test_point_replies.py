@@ -382,12 +382,7 @@ def test_a_place_before_the_cut_counts() -> None:
         ("pyautogui", "pyautogui.click(1, 2)\npyautogui.press('enter')", "CLICK", ""),
         ("click-call", "Write(1, 2, 'New York')", "TYPE", "New York"),
         ("point-text", "(1, 2)\nACTION: TYPE\nVALUE: New York", "TYPE", "New York"),
-        (
-            "box-text",
-            "<box>[[1, 2, 1, 2]]</box>\nACTION: SELECT\nVALUE: 5 PM",
-            "SELECT",
-            "5 PM",
-        ),
+        ("box-text", "<box>[[1, 2, 1, 2]]</box>\nACTION: SELECT\nVALUE: 5 PM", "SELECT", "5 PM"),
         ("cogagent", "Grounded Operation: TYPE(box=[[1,2,1,2]], text='a, b')", "TYPE", "a, b"),
         ("step", "action:TYPE\tpoint:1,2\tvalue:New York", "TYPE", "New York"),
         (

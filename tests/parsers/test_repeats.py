@@ -10,7 +10,7 @@ import pytest
 from parsers import MIND2WEB, AggregationRules, Results, mean_interval, results
 from parsers.counting import Trial
 from parsers.estimates import PARENTS, SD, SD_BETWEEN, SD_WITHIN, SHARE
-from parsers.repeats import pass_all, pass_at
+from parsers.parts import pass_all, pass_at
 from tests.numbers import estimate
 from tests.parsers.steps import once, step
 

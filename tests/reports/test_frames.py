@@ -10,11 +10,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from harness.benchmarks.conversation.mt_mind2web import MT_MIND2WEB
 from harness.benchmarks.episode.miniwob import benchmark as miniwob
 from harness.benchmarks.prompt import autowebbench
 from harness.benchmarks.question import visualwebbench
 from parsers import MIND2WEB, Declaration, Group, Level, Measure
-from parsers.mt_mind2web import MT_MIND2WEB
 from reports.frames import runs
 from reports.frames import units as steps
 from reports.frames.runs import runs_frame

@@ -27,8 +27,7 @@ from harness.records import Step
 from harness.views import StepView
 from parsers.mindact import spell
 from parsers.records import Prediction
-from parsers.reply_text import ENDED, without_tokens
-from parsers.thinking import without_thinking
+from parsers.reply_text import ENDED, without_thinking, without_tokens
 
 EMBEDDING = Role("embedding", "finds what is most like the current step", kind="embed")
 _AS_IT_IS = "not-rewritten"

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.dataset import Items
 from harness.benchmarks.folders import Folder, decoded_text, decoded_toml
 from harness.benchmarks.grounding.sets import (
     CONVENTIONS,
@@ -27,10 +28,8 @@ from harness.benchmarks.grounding.sets import (
     declaration,
     points_of,
 )
-from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import check_labels, own_folder, own_folders, reading
-from harness.benchmarks.sample import refuse_data
-from harness.benchmarks.sample_windows import SIZE, SampleWindows, Window
+from harness.benchmarks.sample import SIZE, SampleWindows, Window, refuse_data
 from harness.errors import DataError
 from harness.sample import WINDOWS
 from parsers.declaration import Declaration, Group, Level

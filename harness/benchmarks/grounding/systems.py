@@ -29,7 +29,6 @@ from harness.benchmarks.grounding.sets import (
     target_of,
 )
 from harness.benchmarks.picture_sets import reading
-from harness.data_files import DataFile
 from harness.errors import DataError
 from parsers.declaration import Group, Level
 from parsers.grounding import Target
@@ -259,25 +258,20 @@ class VenusItem(msgspec.Struct, frozen=True):
 def _read_venus(folder: Folder, split: str) -> Iterator[Instruction]:
     what = "the instructions of venusbench-gd"
     for file, number, one in folder.json("instruction/*.json", what, VenusItem):
-        yield _venus_row(file, number, one, split)
-
-
-def _venus_row(file: DataFile, number: int, one: VenusItem, split: str) -> Instruction:
-    where = f"{file.name}, row {number + 1}"
-    task = _RENAMED.get(file.path.stem, file.path.stem)
-    folders = PurePosixPath(one.img_filename.removeprefix("images/")).parent.parts
-    application = one.application or "/".join(folders)
-    if not application:
-        raise DataError(f"{where}: {one.img_filename!r} is in no folder of an application")
-    return Instruction(
-        where=where,
-        unit_id=f"{task}_{number}",
-        picture=one.img_filename.removeprefix("images/"),
-        instruction=one.instruction_zh if split == "cn" else one.instruction,
-        box=Target("absent") if one.bbox == _ABSENT else one.bbox,
-        parents={"application": application},
-        labels={"category": _RENAMED.get(one.category, one.category) or task},
-    )
+        where, picture = f"{file.name}, row {number + 1}", one.img_filename.removeprefix("images/")
+        task = _RENAMED.get(file.path.stem, file.path.stem)
+        application = one.application or "/".join(PurePosixPath(picture).parent.parts)
+        if not application:
+            raise DataError(f"{where}: {one.img_filename!r} is in no folder of an application")
+        yield Instruction(
+            where=where,
+            unit_id=f"{task}_{number}",
+            picture=picture,
+            instruction=one.instruction_zh if split == "cn" else one.instruction,
+            box=Target("absent") if one.bbox == _ABSENT else one.bbox,
+            parents={"application": application},
+            labels={"category": _RENAMED.get(one.category, one.category) or task},
+        )
 
 
 VENUSBENCH_GD = GroundingSet(

@@ -20,8 +20,7 @@ from harness.benchmarks.question.folder import (
 from harness.benchmarks.question.rows import Read, TurnRow, given, pictures_of, turns_of
 from harness.errors import DataError, suggestion
 from parsers.question import LETTERS, Asked, PastTurn, Right, offered
-from parsers.question.metrics import METRICS, number_of, squad_words
-from parsers.question.reading import write_answer
+from parsers.question.metrics import METRICS, number_of, squad_words, write_answer
 
 COLUMNS = {
     *("id", "question", "answers", "answer", "images", "image", "options", "metric", "box"),

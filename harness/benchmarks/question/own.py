@@ -16,15 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.items import Items
+from harness.benchmarks.dataset import Items
 from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.question.benchmark import QuestionBenchmark
 from harness.benchmarks.question.folder import SCHEMA, Pictures, QuestionsFile, read_schema
 from harness.benchmarks.question.items import Item, grouped, items_of
-from harness.benchmarks.question.rows import Read, rows_of
-from harness.benchmarks.question.usual import FILES, question_file, usual_rows
-from harness.benchmarks.sample import refuse_data
-from harness.benchmarks.sample_windows import SampleWindows, Window
+from harness.benchmarks.question.rows import FILES, Read, question_file, rows_of, usual_rows
+from harness.benchmarks.sample import SampleWindows, Window, refuse_data
 from harness.data_files import DataFile, check_splits, fingerprint
 from harness.errors import DataError
 from harness.runs import Unit
@@ -71,14 +69,7 @@ def declaration(
     ]
     for name in metrics if len(metrics) > 1 else ():
         metric = METRICS[name]
-        measures.append(
-            Measure(
-                measure_of(name),
-                name,
-                metric.meaning,
-                averages=("micro",),
-            )
-        )
+        measures.append(Measure(measure_of(name), name, metric.meaning, averages=("micro",)))
     if turns and binary:
         right = "share of dialogues of which every turn is right"
         measures.append(

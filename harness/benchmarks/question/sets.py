@@ -120,11 +120,7 @@ def _asked(question: object, where: str, words: Template, no_answer: str = "") -
 
 MEASURES = (
     Measure(
-        "f1",
-        "F1",
-        "overlap of words (SQuAD), official",
-        main=True,
-        averages=("micro", "macro"),
+        "f1", "F1", "overlap of words (SQuAD), official", main=True, averages=("micro", "macro")
     ),
     Measure("exact", "exact", "the same words (SQuAD), official", averages=("micro",)),
     Measure(

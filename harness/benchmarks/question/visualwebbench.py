@@ -12,7 +12,7 @@ from typing import Any, Literal
 from adapters.conversation import Conversation, Reply, illustrated
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder
-from harness.benchmarks.question.protocol import PLACE, QuestionProtocol
+from harness.benchmarks.question.benchmark import PLACE, QuestionProtocol
 from harness.benchmarks.question.sets import PublishedQuestion, QuestionSet, texts
 from harness.dialogue import Ask, Dialogue
 from harness.errors import DataError

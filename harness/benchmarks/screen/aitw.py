@@ -18,10 +18,9 @@ from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded
 from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, declaration
-from harness.data_files import DataFile
 from parsers.actions import Action, Value
 from parsers.declaration import Group
-from parsers.screen import DIRECTIONS, OPPOSITE, Edges, Point, finger_way
+from parsers.screen import DIRECTIONS, Edges, Point, finger_way, swipe
 
 FILE = "aitw_data_test.json"
 WILD_RULES = ("seeclick-aitw", "strict", "agentcpm", "gui-r1")
@@ -121,7 +120,7 @@ _TAP = 0.04
 class Touched(msgspec.Struct, frozen=True, kw_only=True):
     """A step; places are texts of shares, y first, and boxes a text of y, x, height and width.
 
-    AgentCPM-GUI's converter writes this layout, too (`agentcpm`).
+    AgentCPM-GUI's converter writes this layout, too (`androidcontrol`).
     """
 
     step_id: int
@@ -149,6 +148,14 @@ class Touched(msgspec.Struct, frozen=True, kw_only=True):
         touch, lift = ((x, y) for y, x in pairs)
         return touch, lift
 
+    def touched(self, size: tuple[int, int], *, tap: bool, told: str = "") -> Action:
+        """Return a tap or a scroll; `told` is the way of the finger where the set says it."""
+        touch, lift = self.touches()
+        start, end = ((x * size[0], y * size[1]) for x, y in (touch, lift))
+        if tap:
+            return Action("click", point=start)
+        return swipe(start, end, told or finger_way(touch, lift))
+
     def boxes(self) -> Iterator[Edges]:
         """Yield the boxes, in the numbers of the file. Raises ValueError."""
         for one in json.loads(self.ui_positions):
@@ -166,41 +173,33 @@ class ZooStep(Touched, frozen=True, kw_only=True):
 
 def _read_zoo(folder: Folder, split: str) -> Iterator[ScreenStep]:
     for file in folder.files("test/**/*.json", "the episodes of the test split"):
-        yield from _zoo_rows(folder, file)
-
-
-def _zoo_rows(folder: Folder, file: DataFile) -> Iterator[ScreenStep]:
-    for step in sorted(decoded(file.path, list[ZooStep]), key=lambda one: one.step_id):
-        where = f"{file.name}, step {step.step_id}"
-        size = folder.size(step.image_path)
-        with reading(f"{folder.root}/{where}"):
-            action, boxes = _zoo_action(step, size), tuple(step.boxes())
-        yield ScreenStep(
-            where=where,
-            episode=step.episode_id,
-            step=step.step_id,
-            pictures=(step.image_path,),
-            goal=step.instruction,
-            actions=(action,),
-            boxes={"screen": boxes},
-            labels={"subset": step.subset or step.image_path.split("/")[0]},
-            size=size,
-        )
+        for step in sorted(decoded(file.path, list[ZooStep]), key=lambda one: one.step_id):
+            where = f"{file.name}, step {step.step_id}"
+            size = folder.size(step.image_path)
+            with reading(f"{folder.root}/{where}"):
+                action, boxes = _zoo_action(step, size), tuple(step.boxes())
+            yield ScreenStep(
+                where=where,
+                episode=step.episode_id,
+                step=step.step_id,
+                pictures=(step.image_path,),
+                goal=step.instruction,
+                actions=(action,),
+                boxes={"screen": boxes},
+                labels={"subset": step.subset or step.image_path.split("/")[0]},
+                size=size,
+            )
 
 
 def _zoo_action(step: ZooStep, size: tuple[int, int]) -> Action:
     if (action := step.untouched(_ZOO_NUMBERS)) is not None:
         return action
     touch, lift = step.touches()
-    start, end = ((x * size[0], y * size[1]) for x, y in (touch, lift))
     words = step.coat_action_desc.lower().split()
     told = words[1].strip(".") if words[:1] == ["scroll"] and len(words) > 1 else ""
     near = (touch[0] - lift[0]) ** 2 + (touch[1] - lift[1]) ** 2 <= _TAP**2
-    if words[:1] == ["click"] or (near and not told):
-        return Action("click", point=start)
-    way = OPPOSITE[told if told in DIRECTIONS else finger_way(touch, lift)]
-    arguments: dict[str, Value] = {"direction": way, "to_x": end[0], "to_y": end[1]}
-    return Action("scroll", point=start, arguments=arguments)
+    tap = words[:1] == ["click"] or (near and not told)
+    return step.touched(size, tap=tap, told=told if told in DIRECTIONS else "")
 
 
 def _numbers(written: Any, count: int) -> Sequence[float]:

@@ -2,7 +2,10 @@
 
 The test steps are from the gold file that papers score with. Three test sets are in use: all 8,444
 steps, the 7,708 that OS-Atlas reads, and the 10,161 of AgentCPM-GUI, which have 137 episodes of the
-validation ids and so their own file (`agentcpm`).
+validation ids and so their own files. Those hold all steps outside of the training ids but the ones
+that open an app, and a last step for every episode that says it is finished, as the authors'
+`process_ac.py` writes them. Their boxes are all those of the accessibility tree; kept are those
+that the rules look at: around the recorded point, and the five nearest to it.
 
 The curated files have OS-Atlas' steps with points or boxes that were checked. Their rows lie out of
 order and name no episode: they are put in the order of their pictures, and those of one task belong
@@ -12,7 +15,7 @@ together. Typed texts and names of apps are stored by their first word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -21,12 +24,85 @@ from adapters.input_files import file_text
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded, decoded_text
 from harness.benchmarks.picture_sets import reading
-from harness.benchmarks.screen import agentcpm
+from harness.benchmarks.screen.aitw import Touched
 from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, declaration
 from harness.errors import DataError
 from parsers.actions import Action, Value
 from parsers.declaration import Level
-from parsers.screen import DIRECTIONS, OPPOSITE, Past, with_box
+from parsers.scoring import within
+from parsers.screen import DIRECTIONS, OPPOSITE, Edges, Past, Point, with_box
+from parsers.screen.box_rules import nearest
+
+CONVERTED = "test/android_control/*/*.json"
+"""Where the authors' converter writes, a folder per episode."""
+_WHAT = (
+    "the steps of AgentCPM-GUI by its process_ac.py (docs/screen-steps.md); the gold of "
+    "the test ids does not hold its 137 validation episodes"
+)
+_BY_NUMBER = {1: "wait", 3: "type", 5: "back", 6: "home", 10: "complete"}
+
+
+class Converted(Touched, frozen=True, kw_only=True):
+    """A step as the authors' converter writes it; its boxes are shares."""
+
+    episode_id: int
+    image_width: int
+    image_height: int
+    low_instruction: str = ""
+
+
+def _converted(folder: Folder) -> Iterator[ScreenStep]:
+    """Yield the steps of the authors' conversion. Raises `DataError`."""
+    for file, _, step in folder.json(CONVERTED, _WHAT, Converted):
+        where, size = f"{file.name}, step {step.step_id}", (step.image_width, step.image_height)
+        with reading(f"{folder.root}/{where}"):
+            action = _converted_action(step, size)
+            boxes = [
+                (x * size[0], y * size[1], to_x * size[0], to_y * size[1])
+                for x, y, to_x, to_y in step.boxes()
+            ]
+        near, told = _kept(boxes, action.point, size), (step.instruction, step.low_instruction)
+        made = _step(where, step.episode_id, step.step_id, *told, action, near)
+        pictures = (*made.pictures, step.image_path.rpartition("/")[2])
+        yield made._replace(pictures=pictures, size=size)
+
+
+def _converted_action(step: Converted, size: tuple[int, int]) -> Action:
+    if (action := step.untouched(_BY_NUMBER)) is not None:
+        return action
+    touch, lift = step.touches()
+    return step.touched(size, tap=touch == lift)
+
+
+def _step(
+    where: str,
+    episode: int,
+    step: int,
+    goal: str,
+    instruction: str,
+    action: Action,
+    boxes: Sequence[Edges],
+) -> ScreenStep:
+    """Return a step of AndroidControl, with boxes of the accessibility tree."""
+    return ScreenStep(
+        where=where,
+        episode=str(episode),
+        step=step,
+        pictures=(f"{episode}_{step}.png", f"{episode}/screenshot_{episode}_{step}.png"),
+        goal=goal,
+        instruction=instruction,
+        actions=(action,),
+        boxes={"a11y": tuple(boxes)},
+    )
+
+
+def _kept(boxes: Sequence[Edges], point: Point | None, size: tuple[int, int]) -> tuple[Edges, ...]:
+    """The boxes that rules look at, in order: around the point, and the five nearest to it."""
+    if point is None:
+        return ()
+    chosen = {*nearest(boxes, point, size)}
+    return tuple(box for place, box in enumerate(boxes) if place in chosen or within(point, box))
+
 
 GOLD = "android_control_test.jsonl"
 INDEX = "ac_idx.txt"
@@ -77,7 +153,7 @@ class _Episode(msgspec.Struct, frozen=True):
 
 def _read(folder: Folder, split: str) -> Iterable[ScreenStep]:
     if split == "agentcpm":
-        return agentcpm.rows(folder)
+        return _converted(folder)
     folder.files(GOLD, "the gold of the test steps (docs/screen-steps.md)")
     rows = [
         _row(f"{GOLD}, line {line}", episode, number, step)
@@ -96,7 +172,7 @@ def _read(folder: Folder, split: str) -> Iterable[ScreenStep]:
 def _row(where: str, episode: _Episode, number: int, step: _Step) -> ScreenStep:
     with reading(f"{where}, step {number} of episode {episode.episode_id}"):
         action = _action(step.check_options)
-    return agentcpm.row(
+    return _step(
         where,
         episode.episode_id,
         number,
@@ -142,7 +218,7 @@ BENCHMARK = ScreenSet(
     ),
     published="2024",
     read=_read,
-    marks=(GOLD, agentcpm.CONVERTED),
+    marks=(GOLD, CONVERTED),
     cells=COUNTS,
     rules=RULES,
     judged={"agentcpm": OF_TREES},

@@ -21,7 +21,7 @@ from harness.errors import DataError
 from harness.parquet import column_names, opened, small_columns
 from parsers.actions import Action, Value
 from parsers.declaration import Level
-from parsers.points.lines import places_in
+from parsers.points.objects import places_in
 from parsers.screen import Edges, several, with_box
 
 RULES = ("guiact", "os-atlas-guiact", "strict", "gui-r1")

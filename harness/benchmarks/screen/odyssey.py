@@ -17,9 +17,9 @@ from harness.benchmarks.picture_sets import reading
 from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, declaration
 from harness.data_files import DataFile
 from harness.errors import DataError
-from parsers.actions import Action, Value
+from parsers.actions import Action
 from parsers.declaration import Group
-from parsers.screen import OPPOSITE, Edges, finger_way
+from parsers.screen import Edges, finger_way, swipe
 
 RULES = ("odyssey-ams", "strict", "os-atlas-odyssey", "agentcpm", "gui-r1")
 _FIRST = {"random": (1_933, 29_426), "app": (1_139, 17_455)}
@@ -121,9 +121,7 @@ def _action(step: _Step, size: tuple[int, int]) -> Action:
     if name == "SCROLL":
         start, end = _point(info[0], size), _point(info[1], size)
         # The authors' converter compares the thousandths.
-        way = OPPOSITE[finger_way((info[0][0], info[0][1]), (info[1][0], info[1][1]))]
-        arguments: dict[str, Value] = {"direction": way, "to_x": end[0], "to_y": end[1]}
-        return Action("scroll", point=start, arguments=arguments)
+        return swipe(start, end, finger_way(tuple(info[0][:2]), tuple(info[1][:2])))
     if name in ("TEXT", "TYPE"):
         return Action("type", arguments={"text": str(info)})
     if name not in _ENDS:

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.dataset import Items
 from harness.benchmarks.folders import Folder, decoded_text, decoded_toml
-from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import check_labels, own_folder, own_folders, reading
 from harness.benchmarks.sample import refuse_data
 from harness.benchmarks.screen.sets import ScreenSet, ScreenStep, by_episode, declaration

@@ -43,8 +43,7 @@ from parsers.points import CONVENTIONS, Convention, from_pixels
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
 from parsers.screen import SCREEN, Past, Point, Side, Task, placed
-from parsers.screen.families import FAMILIES
-from parsers.screen.family import Family
+from parsers.screen.families import FAMILIES, Family
 from parsers.screen.reading import read_action
 from parsers.screen.spelling import neutral, write_action
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from harness.benchmarks.dataset import Items
 from harness.benchmarks.folders import Folder
-from harness.benchmarks.items import Items
 from harness.benchmarks.picture_sets import PictureBenchmark
 from harness.benchmarks.screen.benchmark import RuleOptions, ScreenBenchmark
 from harness.errors import DataError
@@ -174,9 +174,9 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
         scores: dict[str, float | None] = {}
         rules = tuple(name for name in self.rules if name in self.declared.scores)
         for name, verdict in verdicts(said, detail.gold, detail.size, rules).items():
-            scores[name] = _number(verdict.step)
-            scores[f"{name}.type"] = _number(verdict.type)
-            scores[f"{name}.grounding"] = _number(verdict.grounding)
+            parts_of = {"": verdict.step, ".type": verdict.type, ".grounding": verdict.grounding}
+            for part, value in parts_of.items():
+                scores[name + part] = None if value is None else float(value)
             if RULES[name].raises:
                 scores[f"{name}.raised"] = float(verdict.raised)
             if graded := RULES[name].score:
@@ -286,10 +286,6 @@ def by_episode(rows: Iterable[ScreenStep]) -> list[ScreenStep]:
     for row in rows:
         first.setdefault(row.episode, len(first))
     return sorted(rows, key=lambda row: (first[row.episode], row.step))
-
-
-def _number(verdict: bool | float | None) -> float | None:
-    return None if verdict is None else float(verdict)
 
 
 def _pictured(folder: Folder, read: Mapping[str, Sequence[ScreenStep]]) -> bool:

@@ -26,7 +26,7 @@ from parsers.actions import Action, Value
 from parsers.points import Convention
 from parsers.records import Operation, Prediction, Status, StepInfo
 from parsers.screen import SCREEN, Past, text_of
-from parsers.screen.verdicts import shares
+from parsers.screen.box_rules import shares
 
 if TYPE_CHECKING:
     from harness.pictures import PicturePolicy

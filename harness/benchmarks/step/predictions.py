@@ -24,9 +24,8 @@ from harness.runs import StepUnit
 from harness.settings import Settings
 from harness.tables import counted
 from parsers import clean_value
-from parsers.operations import read_operation
 from parsers.records import OPERATIONS, Prediction, Status
-from parsers.values import taken_value
+from parsers.values import read_operation, taken_value
 
 UNKNOWN_ELEMENTS = 0.01
 """Largest share of elements on no page that is not worth a line: a model may invent some."""

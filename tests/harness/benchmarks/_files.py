@@ -117,11 +117,7 @@ def task(task_id: str, steps: int, **changes: Any) -> list[Record]:
 
 
 def write(
-    path: Path,
-    rows: Sequence[Record],
-    *,
-    rows_per_group: int = 100,
-    without: Collection[str] = (),
+    path: Path, rows: Sequence[Record], *, rows_per_group: int = 100, without: Collection[str] = ()
 ) -> Path:
     """Write rows as one parquet file, leaving out some columns."""
     import pyarrow as pa

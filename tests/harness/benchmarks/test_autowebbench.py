@@ -32,7 +32,7 @@ def opened(data: Path | None, *splits: str) -> Items:
 def test_rows_keep_their_prompts_and_are_named_by_place(tmp_path: Path) -> None:
     items = opened(write(tmp_path))
     assert [unit.unit_id for unit in items.entries][:5] == [
-        *("en-ind-0000", "en-ind-0001", "en-ind-0002", "en-ind-0003", "en-ood-0000"),
+        *("en-ind-0000", "en-ind-0001", "en-ind-0002", "en-ind-0003", "en-ood-0000")
     ]
     first, _, third, _ = items.entries[:4]
     assert first.detail.asked == prompt("Open the timetable.")

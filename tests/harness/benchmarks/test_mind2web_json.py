@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.benchmarks import Filters, StepDataset, open_steps
-from harness.benchmarks import json_tasks as module
-from harness.benchmarks.json_tasks import split
+from harness.benchmarks import mind2web_json as module
+from harness.benchmarks.mind2web_json import split
 from harness.errors import DataError
 from harness.records import Row
 from tests.units import changed

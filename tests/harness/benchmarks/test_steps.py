@@ -313,9 +313,7 @@ def test_check_tells_each_problem_once_with_its_rows_and_the_first(tmp_path: Pat
     ]
 
 
-def test_check_of_a_table_without_a_required_column_says_which_may_be_meant(
-    tmp_path: Path,
-) -> None:
+def test_check_of_a_table_without_a_required_column_says_which_may_be_meant(tmp_path: Path) -> None:
     table = {"task": ["t"], "htm": ["<p>"], "operation": ["CLICK"], "positives": [["1"]]}
     pq.write_table(pa.table(table), tmp_path / "s.parquet")
     called = call("data", "check", tmp_path / "s.parquet")

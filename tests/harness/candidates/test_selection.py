@@ -90,10 +90,7 @@ def test_the_compact_form_shows_the_same_elements(recorded: Row) -> None:
 
 @settings(max_examples=50)
 @given(
-    st.integers(0, 30),
-    st.integers(0, 30),
-    st.integers(0, 2**63),
-    st.randoms(use_true_random=False),
+    st.integers(0, 30), st.integers(0, 30), st.integers(0, 2**63), st.randoms(use_true_random=False)
 )
 def test_sets_are_nested_and_independent_of_stored_order(
     small: int, large: int, seed: int, random: object

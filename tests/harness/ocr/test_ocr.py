@@ -15,9 +15,8 @@ import harness
 from adapters.contract import EncodedPicture, Fatal, PictureSource, PixelPicture
 from adapters.conversation import Picture
 from harness.errors import UserError
-from harness.ocr.eyes import Eyes, TextLine
-from harness.ocr.matching import best
-from harness.ocr.policies import ReadsSteps, ReadsTargets
+from harness.ocr.policies import ReadsSteps, ReadsTargets, best
+from harness.ocr.reading import Eyes, TextLine
 from harness.policies import chance_for, policies_for, policy_named
 from harness.views import PlaceView, StepView
 from parsers.records import Status
@@ -206,6 +205,6 @@ def test_text_on_a_transparent_picture_is_read_as_on_white() -> None:
 
 
 def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.ocr.eyes.find_spec", lambda name: None)
+    monkeypatch.setattr("harness.ocr.reading.find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"policy 'ocr' needs rapidocr.*pip install.*\[ocr\]"):
         ReadsTargets().check(())

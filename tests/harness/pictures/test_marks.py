@@ -75,11 +75,7 @@ def test_what_has_no_area_in_the_crop_is_not_marked() -> None:
 
 @given(st.lists(boxes, max_size=8))
 def test_a_recipe_with_marks_is_read_back(wanted: list[Box]) -> None:
-    (picture,) = plan(
-        PicturePolicy("full"),
-        read_size(encoded_page()),
-        letters=lettered(wanted),
-    )
+    (picture,) = plan(PicturePolicy("full"), read_size(encoded_page()), letters=lettered(wanted))
     recipe = Recipe.parse(picture.recipe)
     assert recipe.text == picture.recipe
     assert ("marks" in picture.recipe) == bool(recipe.marks)

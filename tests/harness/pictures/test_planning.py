@@ -31,11 +31,7 @@ PAGE = Screenshot("d" * 64, 1280, 7412)
 
 sides = st.integers(1, 30_000)
 boxes = st.builds(
-    Box,
-    st.floats(-50, 12_000),
-    st.floats(-500, 25_000),
-    st.floats(-10, 2000),
-    st.floats(-10, 3000),
+    Box, st.floats(-50, 12_000), st.floats(-500, 25_000), st.floats(-10, 2000), st.floats(-10, 3000)
 )
 policies = st.builds(
     PicturePolicy,

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from adapters.contract import AdapterInfo
 from adapters.conversation import Picture, Reply
 from adapters.open_models import open_model
-from harness.benchmarks.grounding.packs import open_pack, pack_of_model, shipped
-from harness.benchmarks.grounding.protocol import Grounding
+from harness.benchmarks.grounding.protocol import Grounding, open_pack, pack_of_model, shipped
 from harness.dialogue import Ask, hold
 from harness.errors import UserError
 from harness.pictures import PicturePolicy, Recipe, zoomed

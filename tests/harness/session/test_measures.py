@@ -11,7 +11,7 @@ import pytest
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, Benchmark
 from harness.benchmarks.contract import Scorer
-from harness.benchmarks.items import Items
+from harness.benchmarks.dataset import Items
 from harness.benchmarks.scoring import on_record, scorer_of
 from harness.errors import DataError, UserError
 from harness.runs import Manifest, Unit

@@ -22,11 +22,12 @@ from parsers.question.metrics import (
     f1_sets,
     number,
     number_of,
+    read_answer,
     relaxed,
     rouge,
     score,
+    write_answer,
 )
-from parsers.question.reading import read_answer, write_answer
 from parsers.records import Prediction, Status
 from tests.harness.page.recorded import folder
 

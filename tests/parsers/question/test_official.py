@@ -9,15 +9,7 @@ import pytest
 
 from parsers.question import Asked, Right, answered
 from parsers.question.metrics import f1_sets, screenqa, websrc_exact, websrc_f1
-from parsers.question.webbench import (
-    CHOICES,
-    Unscored,
-    letter_of,
-    read,
-    rouges,
-    score,
-    unframed,
-)
+from parsers.question.webbench import CHOICES, Unscored, letter_of, read, rouges, score, unframed
 from parsers.records import Prediction, Status
 from tests.parsers.question.test_metrics import cases
 

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from parsers.actions import Action
-from parsers.points.lines import places_in
+from parsers.points.objects import places_in
 from parsers.screen import Answers, Edges, several, with_box
-from parsers.screen.lines import judge_atlas, judge_atlas_script
+from parsers.screen.box_rules import Verdict
 from parsers.screen.rules import RULES
 from parsers.screen.scripts import click_penalty
-from parsers.screen.set_rules import same_line, same_place
-from parsers.screen.verdicts import Verdict
+from parsers.screen.set_rules import judge_atlas, judge_atlas_script, same_line, same_place
 from tests.parsers.screen.test_rules import cases, summed
 
 SIZE = (1000, 1000)

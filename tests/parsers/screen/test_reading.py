@@ -14,8 +14,7 @@ from parsers.points import to_pixels
 from parsers.points.spelling import MOST
 from parsers.records import Status
 from parsers.screen import DIRECTIONS, Point, from_object, parts
-from parsers.screen.families import FAMILIES
-from parsers.screen.family import Family
+from parsers.screen.families import FAMILIES, Family
 from parsers.screen.reading import read_action
 from parsers.screen.spelling import write_action
 from tests.harness.page.recorded import folder

@@ -10,12 +10,11 @@ import pytest
 
 from parsers.actions import Action
 from parsers.screen import Answers, Edges, Point, several
+from parsers.screen.box_rules import Verdict
 from parsers.screen.families import FAMILIES
-from parsers.screen.lines import judge_atlas, judge_odyssey
 from parsers.screen.reading import read_action
 from parsers.screen.rules import RULES
-from parsers.screen.set_rules import duals_match
-from parsers.screen.verdicts import Verdict
+from parsers.screen.set_rules import duals_match, judge_atlas, judge_odyssey
 from tests.harness.page.recorded import folder
 
 PHONE = (1080, 2400)

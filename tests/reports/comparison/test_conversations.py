@@ -8,9 +8,9 @@ from statistics import fmean
 
 import pytest
 
+from harness.benchmarks.conversation.mt_mind2web import MT_MIND2WEB, mt_score
 from harness.runs import StepUnit
 from harness.tables.results import parent_cells
-from parsers.mt_mind2web import MT_MIND2WEB, mt_score
 from parsers.records import Gold, Prediction, Status
 from reports.comparison.compare import compare_runs
 from reports.tables import main_table

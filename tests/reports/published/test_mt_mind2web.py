@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.conversation.mt_mind2web import MTMind2Web
+from harness.benchmarks.conversation.mt_mind2web import MT_MIND2WEB, MTMind2Web, mt_score
 from harness.protocols import open_protocol
 from harness.runs import Run
-from parsers.mt_mind2web import MT_MIND2WEB, mt_score
 from parsers.records import Gold, Prediction, Status
 from reports.published.beside import published_beside
 from reports.published.source import published_rows

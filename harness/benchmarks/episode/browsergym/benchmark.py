@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.dataset import Items
 from harness.benchmarks.episode.benchmark import EpisodeBenchmark
 from harness.benchmarks.episode.browsergym.program import (
     CORE,
@@ -28,7 +29,6 @@ from harness.benchmarks.episode.miniwob.benchmark import episode_of
 from harness.benchmarks.episode.options import ForeignOptions
 from harness.benchmarks.episode.task import EpisodeDetail, EpisodeTask
 from harness.benchmarks.folders import decoded_text
-from harness.benchmarks.items import Items
 from harness.data_files import check_splits
 from harness.errors import DataError, UserError, suggestion
 from harness.live.pool import TimeLimits

@@ -20,9 +20,9 @@ from typing import Any, ClassVar
 
 from adapters.registry import install
 from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.dataset import Items
 from harness.benchmarks.episode.benchmark import EpisodeBenchmark
 from harness.benchmarks.episode.task import EpisodeDetail, EpisodeTask
-from harness.benchmarks.items import Items
 from harness.data_files import check_splits
 from harness.dialogue import Observation
 from harness.errors import UserError

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from harness.benchmarks.dataset import Items
 from harness.benchmarks.grounding.screenspot import (
     PLATFORMS,
     PRO,
@@ -25,7 +26,6 @@ from harness.benchmarks.grounding.systems import (
     UI_VISION,
     VENUSBENCH_GD,
 )
-from harness.benchmarks.items import Items
 from harness.errors import DataError
 from parsers.grounding import Target
 from tests.harness.benchmarks.grounding import _files as files

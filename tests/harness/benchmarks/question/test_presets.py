@@ -13,7 +13,7 @@ from PIL import Image
 from harness.benchmarks.question.benchmark import guessed
 from harness.benchmarks.question.own import QuestionItems
 from harness.errors import DataError
-from parsers.question.reading import read_answer
+from parsers.question.metrics import read_answer
 from parsers.records import Status
 
 

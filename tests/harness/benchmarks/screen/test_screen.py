@@ -282,7 +282,7 @@ def test_gui_odyssey_is_read_in_its_own_layout(tmp_path: Path) -> None:
     opened = GUI_ODYSSEY.open(data=odyssey(tmp_path))
     gold = [unit.detail.gold for unit in opened.entries[:5]]
     assert [one.action.name for one in gold] == [
-        *("click", "recents", "scroll", "type", "impossible"),
+        *("click", "recents", "scroll", "type", "impossible")
     ]
     assert gold[0].action.point == (100.0, 25.0)
     assert gold[0].boxes["sam2"] == ((90.0, 20.0, 110.0, 30.0),)
@@ -373,11 +373,7 @@ def test_one_run_has_every_rule_side_by_side(
     assert '"text": "coffee table"}}\n</tool_call>\n\nAnswer with' not in phone.questions[2]
     assert '"coffee table"}} </tool_call>\n\nAnswer with one action' in phone.questions[3]
     classes = {one.unit_id: one.error_class for one in classify_run(open_run(tmp_path / "run"))}
-    assert [classes[f"e_{step}"] for step in (1, 2, 3)] == [
-        "opposite_scroll",
-        "first_word",
-        "icon",
-    ]
+    assert [classes[f"e_{step}"] for step in (1, 2, 3)] == ["opposite_scroll", "first_word", "icon"]
     assert classes["e_5"] == "refused"
     assert run.summary["rows"]["os-atlas.raised"] == 0
     assert call("view", tmp_path / "run", "-o", tmp_path / "page").code == 0

@@ -15,8 +15,7 @@ from harness.runs import open_run
 from parsers.actions import Action
 from parsers.points.spelling import MOST
 from parsers.screen import Point, from_object
-from parsers.screen.families import FAMILIES
-from parsers.screen.family import Family
+from parsers.screen.families import FAMILIES, Family
 from parsers.screen.spelling import write_action
 from tests.harness.benchmarks.grounding._files import png, write
 from tests.harness.commands.tool import isolate

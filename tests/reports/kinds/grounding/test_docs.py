@@ -9,7 +9,7 @@ import pytest
 
 from adapters.open_models import open_model
 from harness.benchmarks import BENCHMARKS, benchmark
-from harness.benchmarks.grounding.packs import pack_of_model, read_pack
+from harness.benchmarks.grounding.protocol import pack_of_model, read_pack
 from harness.protocols.pointing import usual_form
 
 PAGE = (Path(__file__).parents[4] / "docs" / "grounding.md").read_text("utf-8")
