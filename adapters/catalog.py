@@ -73,8 +73,8 @@ LOCAL = {
         "any encoder-decoder, text only: seq2seq:HUB_ID or seq2seq:FOLDER (extra local)",
     ),
     "vllm": (
-        "adapters.vllm.adapter:vllm",
-        "a checkpoint by vLLM's engine: vllm:HUB_ID or vllm:FOLDER (extra vllm)",
+        "adapters.vllm:vllm",
+        "a checkpoint behind `vllm serve`: vllm:HUB_ID or vllm:FOLDER (extra vllm)",
     ),
 }
 """Models on this machine: the factory of each, and a line about it."""
