@@ -84,7 +84,7 @@ for _name, (_factory, _line) in LOCAL.items():
 EMBEDDERS: Registry[Embedder] = Registry("embedder", "vlm_eval.embedders", has=("info", "embed"))
 EMBEDDERS.add(
     "openai",
-    "adapters.embed.openai:openai_embeddings",
+    "adapters.embedders:openai_embeddings",
     "OpenAI, or with base_url any server that speaks its embeddings protocol "
     "(openai:text-embedding-3-small)",
     plain=("text-embedding-",),
@@ -96,7 +96,7 @@ EMBEDDERS.add(
 )
 EMBEDDERS.add(
     "lexical",
-    "adapters.embed.lexical:LexicalEmbedder",
+    "adapters.embedders:LexicalEmbedder",
     "words that have letters in common, without a model; needs nothing",
 )
 

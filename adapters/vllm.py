@@ -163,7 +163,7 @@ def _described(model: str, read: Mapping[str, Any], loads: bool) -> UnloadedMode
     options = VllmOptions(**read)
     if not model and options.model_path is None:
         raise Fatal(f"which model? name it like {EXAMPLE} or vllm:FOLDER")
-    check_installed(("torch", "transformers"))
+    check_installed()
     if loads and shutil.which("vllm") is None:
         raise Fatal(f"'vllm:' needs the program vllm on the path: {install('vllm')}")
     check_torchvision()

@@ -48,7 +48,7 @@ AREAS: Mapping[str, tuple[list[str], list[str], int]] = {
     "aggregation": (NUMBERS, [], 3),
     "adapters": (
         ["adapters/**/*.py"],
-        ["adapters/local/**/*.py", "adapters/vllm.py", "adapters/embed/**/*.py"],
+        ["adapters/local/**/*.py", "adapters/vllm.py", "adapters/embedders.py"],
         3,
     ),
     "numbers": ([*NUMBERS, *CHANCE], [], 2),

@@ -260,14 +260,13 @@ def _bytes(tensor: Mapping[str, Any], wanted: int | None, quantization: str | No
     return (wanted or _BYTES[kind]) * count
 
 
-def check_memory(needed: int, device: str, source: str, advice: str, *, asked_for: bool) -> None:
+def check_memory(needed: int, device: str, source: str, *, asked_for: bool) -> None:
     """Raise `Fatal` if `needed` bytes of weights do not fit on a device, or only on the CPU.
 
     Args:
         needed: bytes of the weights.
         device: torch's name of it.
         source: the folder or model whose weights they are.
-        advice: what to do where a GPU is too small.
         asked_for: whether the user named the device.
     """
     import torch
@@ -279,7 +278,8 @@ def check_memory(needed: int, device: str, source: str, advice: str, *, asked_fo
         if needed > free:
             raise Fatal(
                 f"{source}: {weights_need} of GPU memory, and {device} has {_gb(free)} free of "
-                f"{_gb(whole)}: {advice}"
+                f"{_gb(whole)}: try --adapter-option quantization=4bit, or device_map=auto over "
+                "several GPUs"
             )
         return
     if kind != "cpu":

@@ -6,10 +6,12 @@ call only: every round of a dialogue reads its conversation in full.
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -17,10 +19,9 @@ from transformers import GenerationConfig
 
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Finish
-from adapters.local.contract import Generated, Loaded, Notices, Work
-from adapters.local.memory import free_bytes, give_back, is_out_of_memory
+from adapters.local.checkpoint import UNKNOWN_RAM, free_ram
+from adapters.local.contract import Encoded, Generated, Loaded, Notices, Padded, Work
 from adapters.local.options import model_failed
-from adapters.local.padding import alike, pad
 from adapters.local.sampling import Draw, FiniteScores, RowLimits, picture_ids, samples
 
 
@@ -174,3 +175,116 @@ class Generator:
             f"{self._device} ({free_bytes(self._device) / 2**30:.1f} GiB are free): lower "
             "--adapter-option max_pixels or --max-tokens, or use a larger device",
         )
+
+
+OUT_OF_MEMORY = (
+    "out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "can't allocate memory",
+    "CUDNN_STATUS_ALLOC_FAILED",
+)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error means that memory ran out; libraries have their own messages."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(part in str(error) for part in OUT_OF_MEMORY)
+
+
+def give_back(device: str) -> None:
+    """Return unused memory to the device."""
+    gc.collect()
+    if torch.device(device).type == "cuda":
+        torch.cuda.empty_cache()
+
+
+def free_bytes(device: str) -> int:
+    """Return the bytes that can still be allocated: on a GPU by this process, on the CPU by any
+    process."""
+    if torch.device(device).type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(free + cached)
+    free = free_ram()
+    return free if free < UNKNOWN_RAM else 4 * 2**30
+
+
+ALONG_IDS = ("cross_attention_mask", "image_attention_mask", "moe_mm_token_type_ids")
+"""Inputs about pictures that have an entry per id of the prompt, [1, length, ...]."""
+
+
+def pad(rows: Sequence[Encoded], pad_id: int) -> Padded:
+    """Pad rows on the left."""
+    columns = max(row.length for row in rows)
+    ids = torch.full((len(rows), columns), pad_id, dtype=torch.long)
+    mask = torch.zeros_like(ids)
+    marked = any(row.token_types is not None for row in rows)
+    types = torch.zeros_like(ids) if marked else None
+    for number, row in enumerate(rows):
+        ids[number, -row.length :] = row.ids
+        mask[number, -row.length :] = 1
+        if types is not None and row.token_types is not None:
+            types[number, -row.length :] = row.token_types
+    return Padded(ids, mask, types, _pictures([_widened(row, columns) for row in rows]))
+
+
+def alike(rows: Sequence[Encoded]) -> list[int]:
+    """Return the rows with picture tensors like those of the first. Some models cut
+    every picture in its own way, and some look up a row's pictures by its number: then rows
+    with pictures are separated from rows without any."""
+    shapes: dict[str, torch.Size] = {}
+    chosen = []
+    for number, row in enumerate(rows):
+        row_shapes = {
+            name: tensor.shape[2 if name in ALONG_IDS else 1 :]
+            for name, tensor in row.pictures.items()
+        }
+        fits = all(shapes.get(name, shape) == shape for name, shape in row_shapes.items())
+        if fits and _by_number(row) == _by_number(rows[0]):
+            shapes |= row_shapes
+            chosen.append(number)
+    return chosen
+
+
+def followed(row: Encoded, ids: Sequence[int]) -> Encoded:
+    """Return the row with the first ids of its reply behind the prompt."""
+    count = len(ids)
+    types = row.token_types
+    if types is not None:
+        types = torch.cat([types, types.new_zeros(count)])
+    long = {
+        name: torch.cat([tensor, tensor[:, -1:].expand(-1, count, *tensor.shape[2:])], dim=1)
+        for name, tensor in row.pictures.items()
+        if name in ALONG_IDS
+    }
+    reply = torch.tensor(list(ids), dtype=row.ids.dtype)
+    return Encoded(torch.cat([row.ids, reply]), types, {**row.pictures, **long})
+
+
+def _by_number(row: Encoded) -> bool:
+    """Return whether a row's pictures are looked up by its number in the batch."""
+    return any(name in ALONG_IDS for name in row.pictures)
+
+
+def _widened(row: Encoded, columns: int) -> Encoded:
+    """Return the row with its per-id values padded on the left."""
+    missing = columns - row.length
+    wide = {
+        name: torch.cat([tensor.new_zeros((1, missing, *tensor.shape[2:])), tensor], dim=1)
+        for name, tensor in row.pictures.items()
+        if name in ALONG_IDS
+    }
+    return replace(row, pictures={**row.pictures, **wide}) if wide else row
+
+
+def _pictures(rows: Sequence[Encoded]) -> Mapping[str, torch.Tensor]:
+    """Return the rows' picture tensors, concatenated."""
+    parts: dict[str, list[torch.Tensor]] = {}
+    for row in rows:
+        for name, tensor in row.pictures.items():
+            parts.setdefault(name, []).append(tensor)
+    return {
+        name: tensors[0] if len(tensors) == 1 else torch.cat(tensors)
+        for name, tensors in parts.items()
+    }

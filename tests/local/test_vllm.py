@@ -185,7 +185,12 @@ def test_options_become_arguments(
     checkpoint: Checkpoint, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VLLM_BATCH_INVARIANT", "1")
-    options = {"max_pixels": 100_352, "tensor_parallel": 2, "data_parallel": 3, "dtype": "float16"}
+    options: dict[str, Any] = {
+        "max_pixels": 100_352,
+        "tensor_parallel": 2,
+        "data_parallel": 3,
+        "dtype": "float16",
+    }
     more = "--gpu-memory-utilization 0.5 --enforce-eager"
     _, adapter = answers(
         checkpoint(FAMILY), tmp_path, saying("a"), max_model_len=2_048, serve_args=more, **options
