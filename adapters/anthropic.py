@@ -127,15 +127,8 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
     # "auto" uses priority capacity if the account has bought any.
     tier_words: ClassVar[Mapping[Tier, str]] = {"default": "standard_only", "priority": "auto"}
 
-    def __init__(
-        self,
-        model: str,
-        endpoint: Endpoint,
-        *,
-        timeout_s: float,
-        concurrency: int,
-        ends: tuple[str, ...] | None,
-    ) -> None:
+    def __init__(self, model: str, endpoint: Endpoint, *, concurrency: int, **more: Any) -> None:
+        """`more` are the options of `ApiAdapter`."""
         self._facts = facts_of(model)
         self._prefixes = Prefixes(CACHE_LIFE_S)
         info = hosted(
@@ -151,7 +144,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
             tiers=(*self.tier_words, "batch"),
             text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
         )
-        super().__init__(info, endpoint, timeout_s=timeout_s, ends=ends)
+        super().__init__(info, endpoint, **more)
 
     @cached_property
     def client(self) -> AsyncAnthropic:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from adapters import prices
 from adapters.api import ApiAdapter, hosted, said_before
-from adapters.api_client import Json
+from adapters.api_client import LIMIT_S, Json, said_of
 from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
 from adapters.conversation import Message, ProviderTool, Reply, Result, Shown, Text, Tier, Tool
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
@@ -33,7 +33,6 @@ from adapters.google_answers import (
     reply_of,
     response_to,
 )
-from adapters.listing import LIMIT_S, said_of
 from adapters.registry import load
 
 if TYPE_CHECKING:
@@ -120,11 +119,11 @@ class GoogleAdapter(ApiAdapter):
         *,
         api_key: str | None,
         on_vertex: bool,
-        timeout_s: float,
         concurrency: int,
         media_resolution: str | None,
-        ends: tuple[str, ...] | None,
+        **more: Any,
     ) -> None:
+        """`more` are the options of `ApiAdapter`."""
         self._facts = facts_of(model, media_resolution)
         self._resolution = media_resolution
         self._api_key, self._on_vertex = api_key, on_vertex
@@ -146,7 +145,7 @@ class GoogleAdapter(ApiAdapter):
             cache_minimum=self._facts.cache_minimum,
             tiers=() if on_vertex else (*self.tier_words, "batch"),
         )
-        super().__init__(info, endpoint, timeout_s=timeout_s, ends=ends)
+        super().__init__(info, endpoint, **more)
         self.http.event_hooks = {"request": [self._to_stream]}
 
     @cached_property

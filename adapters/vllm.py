@@ -39,7 +39,6 @@ from adapters.local.families import HuggingFaceFamily
 from adapters.local.options import Dtype
 from adapters.local.processors import check_torchvision
 from adapters.local.prompts import around_thoughts
-from adapters.local.sampling import picture_ids
 from adapters.options import SWITCHES, Count
 from adapters.registry import install
 from adapters.served import ModelServer, ServedAdapter
@@ -54,7 +53,7 @@ CONCURRENCY = 128
 TIMEOUT_S = 3600.0
 """Seconds for a call, which may wait for all others."""
 SLACK = 16
-"""Tokens by which vLLM's count of a prompt may differ from ours, for white space in a template."""
+"""Tokens that vLLM may count more or fewer than we do, for white space in a template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class VllmOptions:
     tensor_parallel: Count = 1
     """The GPUs that one copy of the model is spread over."""
     data_parallel: Count = 1
-    """The copies of the model, each on GPUs of its own."""
+    """Copies of the model, each with its own GPUs."""
     max_pixels: Count | None = None
     """The most pixels of a picture."""
     max_model_len: Count | None = None
@@ -84,6 +83,8 @@ class VllmModel(ServedModel):
     """One model, whose tokenizer and processor are known here."""
 
     def __init__(self, info: AdapterInfo, endpoint: Endpoint, family: HuggingFaceFamily) -> None:
+        from adapters.local.generate import picture_ids
+
         super().__init__(info, endpoint, timeout_s=TIMEOUT_S)
         self._family = family
         self._broken_up = 0

@@ -16,6 +16,7 @@ from adapters.local.checkpoint import (
     Checkpoint,
     check_files,
     check_memory,
+    check_report,
     fetch_weights,
     locate,
     weight_bytes,
@@ -24,7 +25,6 @@ from adapters.local.contract import Loaded
 from adapters.local.families import QWEN, HuggingFaceFamily, family_of
 from adapters.local.options import HUB, LocalOptions, explained, full_precision, line
 from adapters.local.processors import check_torchvision, load_processor
-from adapters.local.tensors import check_report
 from adapters.thinking import Thinking, thinking_of
 
 if TYPE_CHECKING:
