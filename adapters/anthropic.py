@@ -8,22 +8,26 @@ against anthropic 2.11, November 2026.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
 from adapters import prices
-from adapters.anthropic_models import facts_of, usage
 from adapters.api import ApiAdapter, hosted, picture_text, said_before, served_on
-from adapters.api_client import Json
-from adapters.checks import held_or_none, named
+from adapters.api_client import Json, SdkClient
+from adapters.checks import counted, held_or_none, named, usage_of
 from adapters.contract import (
     Adapter,
     AdapterInfo,
     Fatal,
     Generation,
+    ImageRule,
     PictureSource,
     Request,
 )
@@ -39,17 +43,12 @@ from adapters.conversation import (
     Tier,
     Tool,
     ToolCall,
+    Usage,
 )
-from adapters.endpoints import (
-    Endpoint,
-    check_headers_in,
-    find_endpoint,
-    need_model,
-    need_package,
-)
+from adapters.endpoints import Endpoint, check_headers_in, find_endpoint, need_model, need_package
 from adapters.event_streams import messages_answer
 from adapters.registry import load
-from adapters.sdk_client import SdkClient
+from adapters.thinking import Thinking, thinking_of
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -128,15 +127,8 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
     # "auto" uses priority capacity if the account has bought any.
     tier_words: ClassVar[Mapping[Tier, str]] = {"default": "standard_only", "priority": "auto"}
 
-    def __init__(
-        self,
-        model: str,
-        endpoint: Endpoint,
-        *,
-        timeout_s: float,
-        concurrency: int,
-        ends: tuple[str, ...] | None,
-    ) -> None:
+    def __init__(self, model: str, endpoint: Endpoint, *, concurrency: int, **more: Any) -> None:
+        """`more` are the options of `ApiAdapter`."""
         self._facts = facts_of(model)
         self._prefixes = Prefixes(CACHE_LIFE_S)
         info = hosted(
@@ -152,7 +144,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
             tiers=(*self.tier_words, "batch"),
             text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
         )
-        super().__init__(info, endpoint, timeout_s=timeout_s, ends=ends)
+        super().__init__(info, endpoint, **more)
 
     @cached_property
     def client(self) -> AsyncAnthropic:
@@ -337,3 +329,72 @@ def _native(content: list[Json]) -> object:
     if all(block.get("type") == "text" for block in content):
         return None
     return [b for b in content if b.get("type") != "text" or str(b.get("text", "")).strip()]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeFacts:
+    """`cache_minimum`: a shorter prefix is silently not cached."""
+
+    rule: ImageRule
+    cache_minimum: int
+    thinking: Thinking
+
+
+_CACHE_MINIMUM = {(3, 5): 2048, (4, 7): 2048, (4, 8): 1024, (5, 0): 512, (5, 1): 512, (5, 5): 512}
+
+
+def facts_of(model: str) -> ClaudeFacts:
+    """Return the facts of a Claude model by the version in its name (the newest without one)."""
+    match = re.match(r"claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2}))?(?!\d)", model)
+    version = (int(match[1]), int(match[2] or 0)) if match else (9, 0)
+    minimum = _CACHE_MINIMUM.get(version, 1024 if version < (5, 0) else 512)
+    if version in {(4, 5), (4, 6)} and "sonnet" not in model:
+        minimum = 4096
+    if model.startswith("claude-sonnet-5") and version == (5, 0):
+        minimum = 1024
+    rule = image_rule(2576, 4784) if version >= (4, 7) else image_rule(1568, 1568)
+    return ClaudeFacts(rule, minimum, thinking_of(model))
+
+
+def usage(told: dict[str, Any]) -> Usage | None:
+    """Return the tokens of a call, as billed; None if they are not counted."""
+    read = told.get("cache_read_input_tokens") or 0
+    written = told.get("cache_creation_input_tokens") or 0
+    plain, details = told.get("input_tokens"), told.get("output_tokens_details")
+    parts = [counted(one) for one in (plain, read, written)]
+    return usage_of(
+        # The API counts tokens of the prompt cache apart.
+        input=None if None in parts else sum(one or 0 for one in parts),
+        output=told.get("output_tokens"),
+        cached=read,
+        cache_write=written,
+        reasoning=details.get("thinking_tokens") if isinstance(details, dict) else None,
+    )
+
+
+def image_rule(edge: int, limit: int) -> ImageRule:
+    """Claude: patches of 28 px; the largest size whose padded sides and patches are allowed."""
+
+    def patches(width: int, height: int) -> int:
+        return ceil(width / 28) * ceil(height / 28)
+
+    def fit(width: int, height: int) -> tuple[int, int]:
+        longest, shortest = max(width, height), min(width, height)
+
+        def at(long: int) -> tuple[int, int]:
+            return long, max(1, round(shortest * long / longest))
+
+        def too_large(long: int) -> bool:
+            return ceil(long / 28) * 28 > edge or patches(*at(long)) > limit
+
+        size = at(1 + bisect_left(range(2, longest + 1), True, key=too_large))
+        return size if width >= height else size[::-1]
+
+    return ImageRule(
+        fit,
+        lambda w, h: patches(*fit(w, h)),
+        max_side=edge,
+        # The API takes 10 MB in base64; a quarter of that is the encoding.
+        max_bytes=7_500_000,
+        source="Anthropic, vision guide, 2026-11",
+    )

@@ -7,12 +7,18 @@ once. The SDKs' own retries are off: the engine owns time.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from importlib import import_module
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
@@ -27,6 +33,7 @@ from adapters.secrets import secrets
 
 if TYPE_CHECKING:
     import httpx2
+    from openai import AsyncOpenAI
 
 Json = dict[str, Any]
 Info = TypeVar("Info", bound=ModelInfo)
@@ -282,3 +289,153 @@ def _given_up(error: BaseException | None) -> Failure | None:
     while error is not None and not isinstance(error, Undelivered):
         error = error.__cause__
     return None if error is None else error.failure
+
+
+class SdkClient(ApiClient[Info]):
+    """One model that is asked through an SDK.
+
+    sdk: the SDK's module.
+    path: the path of calls.
+    models_path: the path of the list of models.
+    """
+
+    sdk: ClassVar[str]
+    path: ClassVar[str]
+    models_path: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def client(self) -> Any:
+        """The SDK's client."""
+
+    def _send(self, body: Json) -> Awaitable[httpx2.Response]:
+        import httpx2
+
+        made: Awaitable[httpx2.Response] = self.client.post(
+            self.path, content=msgspec.json.encode(body), cast_to=httpx2.Response
+        )
+        return made
+
+    async def listed(self) -> dict[str, str]:
+        """Return what the server's list of models says of this one; {} if it says nothing."""
+        import httpx2
+
+        call = self.client.get(self.models_path, cast_to=httpx2.Response)
+        answer = await self.attempt(call, min(self._timeout_s, LIMIT_S))
+        if isinstance(answer, Failure):
+            return {}
+        return said_of(self._info.model, answer.content, answer.headers)
+
+    async def told(self, path: str, limit_s: float) -> Any:
+        """Return the JSON that the server gives at a path of its host; None if it gives none.
+
+        limit_s: seconds for the whole call.
+        """
+        import httpx2
+
+        call = self.client.get(urljoin(self._endpoint.url, path), cast_to=httpx2.Response)
+        answer = await self.attempt(call, limit_s)
+        try:
+            return None if isinstance(answer, Failure) else plain_json(answer.content)
+        except ValueError:
+            return None
+
+    def _failure(self, error: Exception) -> Failure | None:
+        sdk = import_module(self.sdk)
+        if isinstance(error, sdk.APITimeoutError):
+            return Failure("no answer in time", kind="timeout")
+        if isinstance(error, sdk.APIConnectionError):
+            return Failure(f"no connection ({error.__cause__ or error})", kind="connection")
+        if isinstance(error, sdk.APIStatusError):
+            response = error.response
+            return self.failed(error.status_code, response.content, response.headers)
+        if isinstance(error, sdk.APIError):
+            return Failure(f"reply cannot be read ({error})", kind="malformed")
+        return None
+
+
+class OpenAIClient(SdkClient[Info]):
+    """One model of OpenAI's API, or of a server that speaks its protocol."""
+
+    sdk = "openai"
+    models_path = "/models"
+
+    @cached_property
+    def client(self) -> AsyncOpenAI:
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(
+            api_key=self._endpoint.key or "none",
+            base_url=self._endpoint.url,
+            max_retries=0,
+            http_client=self.http,
+        )
+
+    def failed(
+        self, status: int, body: object, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> Failure:
+        failure = super().failed(status, body, headers)
+        path = urlsplit(self._endpoint.address or "/v1").path
+        if status == 404 and "/v1" not in path:
+            return replace(failure, message=f"{failure.message} (base URLs end in /v1 as a rule)")
+        return failure
+
+
+# A server of the user's own may serve other weights tomorrow under the same name and address. Its
+# list of models says some of what they are: vLLM and SGLang give the checkpoint (`root`) and the
+# base of a LoRA adapter (`parent`), llama.cpp the size of the weights, LM Studio and Ollama how
+# they are quantised, and many the time of the model's creation.
+LIMIT_S = 10.0
+"""Seconds that a server has to send its list."""
+FACTS = ("id", "name", "root", "parent", "version", "created", "created_at")
+WEIGHTS = ("n_params", "size")
+"""Facts in an object inside, such as some about quantisation."""
+_LONGEST = 300
+_SAME_TIME_S = 2
+
+
+def said_of(model: str, body: bytes, headers: Mapping[str, str]) -> dict[str, str]:
+    """Return what a list of models says of one; {} if it is not listed, or this is not a list.
+
+    Where a list has a single model, that is taken for it: such servers ignore the name in requests.
+
+    >>> said_of("m", b'{"data": [{"id": "m", "root": "/ckpt/2000", "owned_by": "vllm"}]}', {})
+    {'id': 'm', 'root': '/ckpt/2000'}
+    """
+    try:
+        answer = plain_json(body)
+    except ValueError:
+        return {}
+    entry = _entry(model, answer)
+    found = {name: entry[name] for name in FACTS if name in entry}
+    for place in (entry, entry.get("meta"), entry.get("details")):
+        for name, value in place.items() if isinstance(place, dict) else ():
+            if name.lower().startswith("quant") or (place is not entry and name in WEIGHTS):
+                found[name] = value
+    if _is_time_of_answer(found.get("created"), headers.get("date", "")):
+        del found["created"]
+    return {name: str(value)[:_LONGEST] for name, value in found.items() if _is_plain(value)}
+
+
+def _entry(model: str, answer: Any) -> dict[str, Any]:
+    listed = answer.get("data", answer.get("models")) if isinstance(answer, dict) else None
+    entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    names = (model, f"models/{model}")
+    named = [one for one in entries if one.get("id", one.get("name")) in names]
+    return (named or entries)[0] if len(named or entries) == 1 else {}
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_time_of_answer(created: object, date: str) -> bool:
+    """Return whether a server gives the time of its answer, as vLLM and llama.cpp do, which says
+    nothing of the model."""
+    if isinstance(created, bool) or not isinstance(created, (int, float)):
+        return False
+    try:
+        now = parsedate_to_datetime(date).timestamp()
+    except ValueError:
+        now = time.time()
+    return abs(created - now) <= _SAME_TIME_S

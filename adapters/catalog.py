@@ -73,8 +73,8 @@ LOCAL = {
         "any encoder-decoder, text only: seq2seq:HUB_ID or seq2seq:FOLDER (extra local)",
     ),
     "vllm": (
-        "adapters.vllm.adapter:vllm",
-        "a checkpoint by vLLM's engine: vllm:HUB_ID or vllm:FOLDER (extra vllm)",
+        "adapters.vllm:vllm",
+        "a checkpoint behind `vllm serve`: vllm:HUB_ID or vllm:FOLDER (extra vllm)",
     ),
 }
 """Models on this machine: the factory of each, and a line about it."""
@@ -84,7 +84,7 @@ for _name, (_factory, _line) in LOCAL.items():
 EMBEDDERS: Registry[Embedder] = Registry("embedder", "vlm_eval.embedders", has=("info", "embed"))
 EMBEDDERS.add(
     "openai",
-    "adapters.embed:openai_embeddings",
+    "adapters.embedders:openai_embeddings",
     "OpenAI, or with base_url any server that speaks its embeddings protocol "
     "(openai:text-embedding-3-small)",
     plain=("text-embedding-",),
@@ -96,7 +96,7 @@ EMBEDDERS.add(
 )
 EMBEDDERS.add(
     "lexical",
-    "adapters.embed:LexicalEmbedder",
+    "adapters.embedders:LexicalEmbedder",
     "words that have letters in common, without a model; needs nothing",
 )
 

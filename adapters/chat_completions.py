@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from adapters import chat_answers
 from adapters.api import ApiAdapter, picture_text, said_before, served_on
-from adapters.api_client import Json
+from adapters.api_client import Json, OpenAIClient
 from adapters.chat_answers import ChatCompletion
 from adapters.checks import named
 from adapters.contract import (
@@ -38,7 +38,6 @@ from adapters.conversation import (
 from adapters.endpoints import Endpoint
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
 from adapters.registry import load
-from adapters.sdk_client import OpenAIClient
 
 
 class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):

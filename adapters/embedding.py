@@ -143,5 +143,5 @@ def from_bytes(data: bytes) -> Vector:
 
 def stand_in(texts: Sequence[str]) -> Embedded:
     """Return lexical vectors of texts, where calls are counted or shown and no model is asked."""
-    embedded: Embedded = load("adapters.embed:embedded")(texts)
+    embedded: Embedded = load("adapters.embedders:embedded")(texts)
     return embedded

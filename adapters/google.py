@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from binascii import b2a_base64
 from collections.abc import Awaitable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adapters import prices
 from adapters.api import ApiAdapter, hosted, said_before
-from adapters.api_client import Json
-from adapters.contract import Adapter, Fatal, Generation, PictureSource, Request
+from adapters.api_client import LIMIT_S, Json, said_of
+from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
 from adapters.conversation import Message, ProviderTool, Reply, Result, Shown, Text, Tier, Tool
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.event_streams import gemini_answer
@@ -31,15 +33,12 @@ from adapters.google_answers import (
     reply_of,
     response_to,
 )
-from adapters.google_models import facts_of
-from adapters.listing import LIMIT_S, said_of
 from adapters.registry import load
 
 if TYPE_CHECKING:
     import httpx2
     from google import genai
     from google.genai import types
-
 
 VERTEX_SWITCHES = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
 """Environment variables of google-genai; the first that is set decides."""
@@ -120,11 +119,11 @@ class GoogleAdapter(ApiAdapter):
         *,
         api_key: str | None,
         on_vertex: bool,
-        timeout_s: float,
         concurrency: int,
         media_resolution: str | None,
-        ends: tuple[str, ...] | None,
+        **more: Any,
     ) -> None:
+        """`more` are the options of `ApiAdapter`."""
         self._facts = facts_of(model, media_resolution)
         self._resolution = media_resolution
         self._api_key, self._on_vertex = api_key, on_vertex
@@ -146,7 +145,7 @@ class GoogleAdapter(ApiAdapter):
             cache_minimum=self._facts.cache_minimum,
             tiers=() if on_vertex else (*self.tier_words, "batch"),
         )
-        super().__init__(info, endpoint, timeout_s=timeout_s, ends=ends)
+        super().__init__(info, endpoint, **more)
         self.http.event_hooks = {"request": [self._to_stream]}
 
     @cached_property
@@ -343,3 +342,52 @@ def _config_type() -> type[types.GenerateContentConfig]:
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+_GUIDES = "Google, media resolution and image understanding guides, 2026-11"
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiFacts:
+    """`levels`: thinking is set by a level (else by a budget) and temperature is left alone.
+    `cache_minimum`: a shorter prefix is not cached."""
+
+    rule: ImageRule
+    levels: bool
+    cache_minimum: int = 4096
+
+
+def facts_of(model: str, resolution: str | None) -> GeminiFacts:
+    """Return the facts of a Gemini model at a media resolution (None: the provider's default)."""
+    if re.match(r"gemini-[12]\.", model):
+        few = {"low": 64, "medium": 256}.get(resolution or "")
+        return GeminiFacts(
+            _fixed(few) if few else _tiles(),
+            levels=False,
+            cache_minimum=2048,
+        )
+    tokens = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}
+    return GeminiFacts(_fixed(tokens[resolution or "high"]), levels=True)
+
+
+def _fixed(tokens: int) -> ImageRule:
+    """Gemini 3 and later: every picture costs the same, whatever its size."""
+    return ImageRule(lambda w, h: (w, h), lambda w, h: tokens, max_bytes=7_000_000, source=_GUIDES)
+
+
+def tiles(width: int, height: int) -> int:
+    """Return the tokens of a picture's tiles in Gemini 2.5 and before, 258 each."""
+    if max(width, height) <= 384:
+        return 258
+    tile = max(1, floor(min(width, height) / 1.5))
+    return 258 * ceil(width / tile) * ceil(height / tile)
+
+
+def _tiles() -> ImageRule:
+    """Gemini 2.5 and before. Google's two pages disagree: one counts tiles, the other about 2,048
+    tokens a picture. A cost limit needs the larger number; `tiles` alone is what usage shows."""
+
+    def tokens(width: int, height: int) -> int:
+        return 258 if max(width, height) <= 384 else max(2048, tiles(width, height))
+
+    return ImageRule(lambda w, h: (w, h), tokens, max_bytes=7_000_000, source=_GUIDES)

@@ -7,10 +7,10 @@ refuses, with a notice: a wrong row costs one request.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil, floor, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 from adapters import prices, responses
 from adapters.api import hosted
@@ -124,15 +124,15 @@ def openai(
         tiers=(*ChatAdapter.tier_words, *(() if over_responses else ("batch",))),
         cached_shares={"batch": 0.5},
     )
+    more: dict[str, Any] = {
+        "timeout_s": timeout_s,
+        "detail": detail,
+        "extra_body": extra_body,
+        "ends": ends,
+    }
     if facts is None:
-        served_model = ServedResponses if over_responses else ServedModel
-        return served_model(
-            info, endpoint, timeout_s=timeout_s, detail=detail, extra_body=extra_body, ends=ends
-        )
-    own_model = OpenAIResponses if over_responses else OpenAIAdapter
-    return own_model(
-        info, endpoint, facts, timeout_s=timeout_s, detail=detail, extra_body=extra_body, ends=ends
-    )
+        return (ServedResponses if over_responses else ServedModel)(info, endpoint, **more)
+    return (OpenAIResponses if over_responses else OpenAIAdapter)(info, endpoint, facts, **more)
 
 
 def openai_tiles(base: int, tile: int, detail: str = "high") -> ImageRule:
@@ -264,19 +264,10 @@ class OpenAIAdapter(ChatAdapter):
     limit = "max_completion_tokens"
 
     def __init__(
-        self,
-        info: AdapterInfo,
-        endpoint: Endpoint,
-        facts: OpenAIFacts,
-        *,
-        timeout_s: float,
-        detail: str | None,
-        extra_body: Mapping[str, object] | None,
-        ends: Sequence[str] | None,
+        self, info: AdapterInfo, endpoint: Endpoint, facts: OpenAIFacts, **more: Any
     ) -> None:
-        super().__init__(
-            info, endpoint, timeout_s=timeout_s, detail=detail, extra_body=extra_body, ends=ends
-        )
+        """`more` are the options of `ChatAdapter`."""
+        super().__init__(info, endpoint, **more)
         self.zero = facts.greedy
         self.prefixes = Prefixes(CACHE_LIFE_S) if facts.marked_cache else None
 

@@ -13,9 +13,9 @@ from functools import partial
 from math import ceil, floor, log, sqrt
 from typing import NamedTuple
 
-from adapters.anthropic_models import image_rule as claude
+from adapters.anthropic import image_rule as claude
 from adapters.contract import ImageRule
-from adapters.google_models import tiles as gemini_tiles
+from adapters.google import tiles as gemini_tiles
 from adapters.open_models import longest, qwen_size
 from adapters.openai import openai_patches, openai_tiles
 

@@ -48,7 +48,7 @@ AREAS: Mapping[str, tuple[list[str], list[str], int]] = {
     "aggregation": (NUMBERS, [], 3),
     "adapters": (
         ["adapters/**/*.py"],
-        [f"adapters/{leaf}/**/*.py" for leaf in ("local", "vllm", "embed")],
+        ["adapters/local/**/*.py", "adapters/vllm.py", "adapters/embedders.py"],
         3,
     ),
     "numbers": ([*NUMBERS, *CHANCE], [], 2),

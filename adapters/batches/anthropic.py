@@ -12,8 +12,17 @@ from pathlib import Path
 
 import msgspec
 
-from adapters.batches.contract import Fields, Gone, PackLimits, RemoteBatch
-from adapters.batches.hosted import BINARY, UPLOAD_S, HostedBatches, is_id, seconds_of
+from adapters.batches.contract import (
+    BINARY,
+    UPLOAD_S,
+    Deferring,
+    Fields,
+    Gone,
+    PackLimits,
+    RemoteBatch,
+    is_id,
+    seconds_of,
+)
 from adapters.checks import read_json
 from adapters.contract import FaultKind
 from adapters.faults import Failure
@@ -48,7 +57,7 @@ class _Line(msgspec.Struct):
     result: _Result
 
 
-class AnthropicBatches(HostedBatches):
+class AnthropicBatches(Deferring):
     """One model in Anthropic's batches, by an `AsyncAnthropic`."""
 
     limits = LIMITS

@@ -18,10 +18,12 @@ import httpx2
 import msgspec
 
 from adapters.api import ApiAdapter
-from adapters.batches.contract import Fields, PackLimits, RemoteBatch
-from adapters.batches.hosted import (
+from adapters.batches.contract import (
     UPLOAD_S,
-    HostedBatches,
+    Deferring,
+    Fields,
+    PackLimits,
+    RemoteBatch,
     checked_id,
     is_id,
     moment,
@@ -56,7 +58,7 @@ class _Line(msgspec.Struct):
     error: object = None
 
 
-class GoogleBatches(HostedBatches):
+class GoogleBatches(Deferring):
     """One model in batches of the Gemini API."""
 
     limits = LIMITS

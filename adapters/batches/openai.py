@@ -12,8 +12,17 @@ from typing import Any
 
 import msgspec
 
-from adapters.batches.contract import Fields, PackLimits, RemoteBatch
-from adapters.batches.hosted import BINARY, UPLOAD_S, HostedBatches, checked_id, is_id, moment
+from adapters.batches.contract import (
+    BINARY,
+    UPLOAD_S,
+    Deferring,
+    Fields,
+    PackLimits,
+    RemoteBatch,
+    checked_id,
+    is_id,
+    moment,
+)
 from adapters.checks import read_json
 from adapters.contract import FaultKind
 from adapters.faults import Failure
@@ -39,7 +48,7 @@ class _Line(msgspec.Struct):
     error: object = None
 
 
-class OpenAIBatches(HostedBatches):
+class OpenAIBatches(Deferring):
     """One model in OpenAI's batches, by an `AsyncOpenAI`."""
 
     limits = LIMITS

@@ -15,9 +15,8 @@ from adapters.contract import AdapterInfo, Fatal, Fault, PictureSource, PixelPic
 from adapters.conversation import Finish, Reply, Usage
 from adapters.local.batching import BatchAdapter
 from adapters.local.contract import Encoded, Generated, Loaded, Notices, Work, ignored
-from adapters.local.generate import Generator
+from adapters.local.generate import DEFAULT_SEED, Generator, samples
 from adapters.local.options import model_failed
-from adapters.local.sampling import DEFAULT_SEED, samples
 from adapters.local.self_test import SelfTest, alone_notice
 
 ROWS, CPU_ROWS = 64, 4

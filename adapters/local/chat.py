@@ -23,6 +23,8 @@ from adapters.contract import Fatal
 
 MARK = "\ufdd0"
 """Begins and ends a name. Unicode keeps this code point and the 31 after it out of interchange."""
+_TRIES = 8
+"""How often a text is broken up again, since its pieces may be control tokens as well."""
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 """What SentencePiece writes characters with that it does not know: made by it, never by a text."""
 _HTML = re.compile(
@@ -169,6 +171,7 @@ class Guard:
                 "that page text cannot forge turns"
             )
         self._stop = frozenset(stop_ids)
+        self._backend = backend
         spec: dict[str, Any] = json.loads(backend.to_str())
         control_tokens = [token for token in spec["added_tokens"] if controls(token)]
         # A token that the vocabulary lacks becomes `unk`, which controls nothing.
@@ -230,6 +233,34 @@ class Guard:
     def of_text(self, text: str) -> list[int]:
         """Token ids of a plain text."""
         return self.ids(escaped(text))
+
+    def broken_up(self, text: str) -> tuple[str, int]:
+        """Return a plain text for a server that tokenizes it with this tokenizer: with a blank
+        within everything that would become a control token, and how often that was.
+
+        Raises `Fatal` for a text that blanks do not help.
+        """
+        text, count = _UNUSABLE.sub("\ufffd", text), 0
+        for _ in range(_TRIES):
+            made = self._backend.encode(text, add_special_tokens=False)
+            spans = [
+                span
+                for token, span in zip(made.ids, made.offsets, strict=True)
+                if token in self.control
+            ]
+            if not spans:
+                return text, count
+            count = count or len(spans)
+            for start, end in reversed(spans):
+                # Some tokens take the white space around them.
+                inner = text[start:end].strip() or text[start:end]
+                at = text.index(inner, start) + len(inner) // 2
+                # What has one character only cannot be broken up.
+                parts = (
+                    (text[:at], " ", text[at:]) if len(inner) > 1 else (text[:at], text[at + 1 :])
+                )
+                text = "".join(parts)
+        raise Fatal(f"a text keeps a control token however it is broken up: {text[:80]!r}")
 
     def _check(self, control_tokens: Sequence[Mapping[str, Any]]) -> None:
         """Raise `Fatal` for a vocabulary whose merges build a control token from its letters."""

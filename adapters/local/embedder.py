@@ -14,9 +14,15 @@ from adapters.contract import Fatal
 from adapters.conversation import Usage
 from adapters.embedding import Embedded, Embedder, EmbedderInfo, Vector
 from adapters.hub import downloaded
-from adapters.local.checkpoint import SMALL, digest_of, folder_of
+from adapters.local.checkpoint import (
+    SMALL,
+    check_report,
+    digest_of,
+    folder_of,
+    loading_reports,
+    refuse_adapters,
+)
 from adapters.local.options import LocalOptions, device_of, explained, full_precision
-from adapters.local.tensors import check_report, loading_reports, refuse_adapters
 from adapters.options import Count
 from adapters.registry import install
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Coordinates, Fatal, ImageRule
-from adapters.conversation import Conversation
+from adapters.conversation import Conversation, Message
 from adapters.local.chat import Guard
 from adapters.local.contract import Encoded, Padded
 from adapters.local.prompts import Prompter
@@ -130,6 +130,14 @@ class HuggingFaceFamily:
     def growth(self, width: int, height: int) -> int:
         """Count the ids that a picture of this size adds to a collapsed prompt."""
         return self._prompter.growth(width, height)
+
+    def without_system(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return the messages as the chat template takes them, with or without a system's."""
+        return self._prompter.without_system(messages)
+
+    def broken_up(self, text: str) -> tuple[str, int]:
+        """Return a text without control tokens, and how many there were; see `Guard`."""
+        return self._guard.broken_up(text)
 
     @property
     def pixel_limits(self) -> tuple[int, int] | None:

@@ -6,22 +6,23 @@ call only: every round of a dialogue reads its conversation in full.
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from transformers import GenerationConfig
 
-from adapters.contract import Fatal, Fault
+from adapters.contract import Fatal, Fault, Generation, Request, unless_sampled
 from adapters.conversation import Finish
-from adapters.local.contract import Generated, Loaded, Notices, Work
-from adapters.local.memory import free_bytes, give_back, is_out_of_memory
+from adapters.local.checkpoint import UNKNOWN_RAM, free_ram
+from adapters.local.contract import Encoded, Generated, Loaded, Notices, Padded, Work
 from adapters.local.options import model_failed
-from adapters.local.padding import alike, pad
-from adapters.local.sampling import Draw, FiniteScores, RowLimits, picture_ids, samples
 
 
 class Generator:
@@ -174,3 +175,236 @@ class Generator:
             f"{self._device} ({free_bytes(self._device) / 2**30:.1f} GiB are free): lower "
             "--adapter-option max_pixels or --max-tokens, or use a larger device",
         )
+
+
+OUT_OF_MEMORY = (
+    "out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "can't allocate memory",
+    "CUDNN_STATUS_ALLOC_FAILED",
+)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error means that memory ran out; libraries have their own messages."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(part in str(error) for part in OUT_OF_MEMORY)
+
+
+def give_back(device: str) -> None:
+    """Return unused memory to the device."""
+    gc.collect()
+    if torch.device(device).type == "cuda":
+        torch.cuda.empty_cache()
+
+
+def free_bytes(device: str) -> int:
+    """Return the bytes that can still be allocated: on a GPU by this process, on the CPU by any
+    process."""
+    if torch.device(device).type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(free + cached)
+    free = free_ram()
+    return free if free < UNKNOWN_RAM else 4 * 2**30
+
+
+ALONG_IDS = ("cross_attention_mask", "image_attention_mask", "moe_mm_token_type_ids")
+"""Inputs about pictures that have an entry per id of the prompt, [1, length, ...]."""
+
+
+def pad(rows: Sequence[Encoded], pad_id: int) -> Padded:
+    """Pad rows on the left."""
+    columns = max(row.length for row in rows)
+    ids = torch.full((len(rows), columns), pad_id, dtype=torch.long)
+    mask = torch.zeros_like(ids)
+    marked = any(row.token_types is not None for row in rows)
+    types = torch.zeros_like(ids) if marked else None
+    for number, row in enumerate(rows):
+        ids[number, -row.length :] = row.ids
+        mask[number, -row.length :] = 1
+        if types is not None and row.token_types is not None:
+            types[number, -row.length :] = row.token_types
+    return Padded(ids, mask, types, _pictures([_widened(row, columns) for row in rows]))
+
+
+def alike(rows: Sequence[Encoded]) -> list[int]:
+    """Return the rows with picture tensors like those of the first. Some models cut
+    every picture in its own way, and some look up a row's pictures by its number: then rows
+    with pictures are separated from rows without any."""
+    shapes: dict[str, torch.Size] = {}
+    chosen = []
+    for number, row in enumerate(rows):
+        row_shapes = {
+            name: tensor.shape[2 if name in ALONG_IDS else 1 :]
+            for name, tensor in row.pictures.items()
+        }
+        fits = all(shapes.get(name, shape) == shape for name, shape in row_shapes.items())
+        if fits and _by_number(row) == _by_number(rows[0]):
+            shapes |= row_shapes
+            chosen.append(number)
+    return chosen
+
+
+def followed(row: Encoded, ids: Sequence[int]) -> Encoded:
+    """Return the row with the first ids of its reply behind the prompt."""
+    count = len(ids)
+    types = row.token_types
+    if types is not None:
+        types = torch.cat([types, types.new_zeros(count)])
+    long = {
+        name: torch.cat([tensor, tensor[:, -1:].expand(-1, count, *tensor.shape[2:])], dim=1)
+        for name, tensor in row.pictures.items()
+        if name in ALONG_IDS
+    }
+    reply = torch.tensor(list(ids), dtype=row.ids.dtype)
+    return Encoded(torch.cat([row.ids, reply]), types, {**row.pictures, **long})
+
+
+def _by_number(row: Encoded) -> bool:
+    """Return whether a row's pictures are looked up by its number in the batch."""
+    return any(name in ALONG_IDS for name in row.pictures)
+
+
+def _widened(row: Encoded, columns: int) -> Encoded:
+    """Return the row with its per-id values padded on the left."""
+    missing = columns - row.length
+    wide = {
+        name: torch.cat([tensor.new_zeros((1, missing, *tensor.shape[2:])), tensor], dim=1)
+        for name, tensor in row.pictures.items()
+        if name in ALONG_IDS
+    }
+    return replace(row, pictures={**row.pictures, **wide}) if wide else row
+
+
+def _pictures(rows: Sequence[Encoded]) -> Mapping[str, torch.Tensor]:
+    """Return the rows' picture tensors, concatenated."""
+    parts: dict[str, list[torch.Tensor]] = {}
+    for row in rows:
+        for name, tensor in row.pictures.items():
+            parts.setdefault(name, []).append(tensor)
+    return {
+        name: tensors[0] if len(tensors) == 1 else torch.cat(tensors)
+        for name, tensors in parts.items()
+    }
+
+
+DEFAULT_SEED = 0
+
+
+def samples(generation: Generation) -> bool:
+    return not unless_sampled(generation)
+
+
+def seed_of(call: Request) -> int:
+    """Return the seed of one reply's draws."""
+    seed = DEFAULT_SEED if call.generation.seed is None else call.generation.seed
+    place = f"{call.place}#{call.sample}" if call.sample else call.place
+    text = "\x1f".join((str(seed), call.unit_id, str(call.repeat), place))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+class Draw:
+    """A logits processor that leaves one token per sampling row. Greedy rows pass untouched.
+
+    A row's draws depend on (seed, step, repeat, place, sample) and nothing else: one number in
+    [0, 1) per token, drawn ahead on the CPU, picks the token from the cumulative probabilities. So
+    a reply is the same in any batch, and on any device up to rounding.
+    """
+
+    def __init__(self, calls: Sequence[Request], start: int, device: str) -> None:
+        """`start` is the number of columns of the prompt."""
+        most = max(call.generation.max_tokens for call in calls)
+        # Apple's GPUs have no float64.
+        self._exact = torch.float32 if torch.device(device).type == "mps" else torch.float64
+        numbers = torch.zeros((len(calls), most), dtype=torch.float64)
+        for row, call in enumerate(calls):
+            if samples(call.generation):
+                tokens, source = call.generation.max_tokens, torch.Generator()
+                source.manual_seed(seed_of(call))
+                numbers[row, :tokens] = torch.rand(tokens, generator=source, dtype=torch.float64)
+        settings = [call.generation for call in calls]
+        greedy = torch.tensor([not samples(g) for g in settings])
+        temperature = torch.tensor([g.temperature or 1.0 for g in settings])
+        share = torch.tensor([1.0 if g.top_p is None else g.top_p for g in settings])
+        self._start = start
+        self._numbers = numbers.to(self._exact).to(device)
+        self._greedy = greedy.to(device)[:, None]
+        self._temperature = temperature.to(device)[:, None]
+        self._share = share.to(device)[:, None]
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        number = self._numbers[:, input_ids.shape[1] - self._start, None]
+        ranked, order = (scores / self._temperature).sort(dim=-1, descending=True, stable=True)
+        mass = ranked.softmax(dim=-1).cumsum(dim=-1)
+        # The smallest set of tokens that together have the share; the first always belongs to it.
+        kept = (mass < self._share).sum(dim=-1, keepdim=True).clamp(max=mass.shape[-1] - 1)
+        whole = mass.gather(1, kept).to(self._exact)
+        place = (mass.to(self._exact) <= number * whole).sum(dim=-1, keepdim=True)
+        token = order.gather(1, torch.minimum(place, kept))
+        chosen = torch.full_like(scores, float("-inf")).scatter_(1, token, 0.0)
+        return torch.where(self._greedy, scores, chosen)
+
+
+PICTURE_IDS = ("image_token_id", "image_token_index", "video_token_id", "video_token_index")
+
+
+def picture_ids(config: Any) -> list[int]:
+    """Return the ids of picture marks, as far as the model could write them."""
+    text = getattr(config, "text_config", None) or config
+    # Some models have picture ids beyond what they can write.
+    written = getattr(text, "vocab_size", None) or 0
+    token_ids = (getattr(config, name, None) for name in PICTURE_IDS)
+    return [token for token in token_ids if isinstance(token, int) and 0 <= token < written]
+
+
+class FiniteScores:
+    """A logits processor that notes the rows whose scores are infinite or not numbers (NaN)."""
+
+    def __init__(self, calls: Sequence[Request], device: str) -> None:
+        self._calls = calls
+        self.broken = torch.zeros(len(calls), dtype=torch.bool, device=device)
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        # The largest score is NaN where any is.
+        self.broken |= ~scores.amax(dim=-1).isfinite()
+        return scores
+
+    def check(self, dtype: torch.dtype, device: str) -> None:
+        """Raise `Fatal` if there is such a row."""
+        rows = self.broken.nonzero().flatten().tolist()
+        if rows:
+            name = str(dtype).removeprefix("torch.")
+            advice = "its weights may be damaged"
+            if name != "float32":
+                advice = f"numbers may be too large for {name}: try --adapter-option dtype=float32"
+            raise Fatal(
+                f"the model on {device} computes scores that are not finite numbers (NaN) for step "
+                f"{self._calls[rows[0]].unit_id}: {advice}"
+            )
+
+
+class RowLimits:
+    """A stopping criterion: each row has its own token limit, and all stop when interrupted, or
+    when the scores of one are not finite."""
+
+    def __init__(
+        self,
+        calls: Sequence[Request],
+        start: int,
+        device: str,
+        interrupted: threading.Event,
+        finite: FiniteScores,
+    ) -> None:
+        limits = torch.tensor([call.generation.max_tokens for call in calls])
+        self._ends = (limits + start).to(device)
+        self._interrupted = interrupted
+        self._finite = finite
+
+    def __call__(
+        self, input_ids: torch.Tensor, scores: torch.Tensor | None, **kwargs: object
+    ) -> torch.Tensor:
+        if self._interrupted.is_set():
+            return torch.ones_like(self._ends, dtype=torch.bool)
+        return (self._ends <= input_ids.shape[1]) | self._finite.broken.any()

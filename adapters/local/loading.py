@@ -16,6 +16,7 @@ from adapters.local.checkpoint import (
     Checkpoint,
     check_files,
     check_memory,
+    check_report,
     fetch_weights,
     locate,
     weight_bytes,
@@ -24,14 +25,12 @@ from adapters.local.contract import Loaded
 from adapters.local.families import QWEN, HuggingFaceFamily, family_of
 from adapters.local.options import HUB, LocalOptions, explained, full_precision, line
 from adapters.local.processors import check_torchvision, load_processor
-from adapters.local.tensors import check_report
 from adapters.thinking import Thinking, thinking_of
 
 if TYPE_CHECKING:
     import torch
 
 _OUTSIDE = ("cpu", "disk")
-SPREAD_OR_QUANTIZE = "try --adapter-option quantization=4bit, or device_map=auto over several GPUs"
 ELSEWHERE = "let a server run it (--model openai:NAME --base-url URL)"
 """The way out for a model that cannot be run here."""
 ORIGINALS = ("qwen-vl", "seeclick")
@@ -100,9 +99,8 @@ class TransformersModel:
             },
         )
 
-    def check(self, advice: str = SPREAD_OR_QUANTIZE) -> None:
-        """Raise `Fatal` for files that are damaged, and for a device that is too small; what to do
-        then is `advice`."""
+    def check(self) -> None:
+        """Raise `Fatal` for files that are damaged, and for a device that is too small."""
         options, checkpoint = self.options, self.checkpoint
         there = [path.is_file() for path in checkpoint.weights_named]
         # Files of the hub may still have to come.
@@ -112,7 +110,7 @@ class TransformersModel:
         if needed is None or options.device_map is not None:
             return
         source, asked_for = options.model_path or options.model, options.devices is not None
-        check_memory(needed, self.device, source, advice, asked_for=asked_for)
+        check_memory(needed, self.device, source, asked_for=asked_for)
 
     def load(self) -> Loaded:
         """Raises `Fatal`."""

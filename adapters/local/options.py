@@ -113,13 +113,20 @@ class Seq2SeqOptions(CommonOptions):
     trained."""
 
 
-def devices_of(options: LocalOptions) -> tuple[str, ...]:
-    """Return torch's devices that the user named, else the first GPU, else the CPU.
+def device_of(options: LocalOptions) -> str:
+    """Return torch's device that the user named, else the first GPU, else the CPU.
 
-    With a device map that is where prompts go. Raises `Fatal` for an unknown device.
+    With a device map that is where prompts go. Raises `Fatal` for an unknown device, and for
+    several.
     """
     import torch
 
+    if len(options.devices or ()) > 1:
+        raise Fatal(
+            "devices: a model runs on one device here. For several GPUs, run a part of the steps "
+            "on each (--shard 1/2 with CUDA_VISIBLE_DEVICES=0), or spread the model over them "
+            "(--adapter-option device_map=auto)"
+        )
     if options.device_map is not None:
         if options.devices is not None:
             raise Fatal("device_map spreads one model over all GPUs: leave devices out")
@@ -127,22 +134,11 @@ def devices_of(options: LocalOptions) -> tuple[str, ...]:
             raise Fatal("device_map spreads a model over GPUs, and torch sees none here")
     if options.devices is None:
         if torch.cuda.is_available():
-            return ("cuda:0",)
-        return ("mps",) if torch.backends.mps.is_available() else ("cpu",)
-    for name in options.devices:
-        _check(name)
-    return tuple(options.devices)
-
-
-def device_of(options: LocalOptions) -> str:
-    """Return the one device of a model in this process. Raises `Fatal` also for several."""
-    if len(options.devices or ()) > 1:
-        raise Fatal(
-            "devices: a model runs on one device here. For several GPUs, run a part of the steps "
-            "on each (--shard 1/2 with CUDA_VISIBLE_DEVICES=0), or spread the model over them "
-            "(--adapter-option device_map=auto)"
-        )
-    return devices_of(options)[0]
+            return "cuda:0"
+        return "mps" if torch.backends.mps.is_available() else "cpu"
+    (name,) = options.devices
+    _check(name)
+    return name
 
 
 def full_precision(dtype: str) -> None:

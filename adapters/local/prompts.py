@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Fatal
@@ -122,6 +122,7 @@ class Prompter:
 
     def text(self, messages: Sequence[Message]) -> str:
         """Return the prompt as an escaped string, up to where the next reply begins."""
+        messages = self.without_system(messages)
         for place in range(len(messages) - 1, -1, -1):
             ids = self._kept_ids(messages[place])
             if ids is None:
@@ -130,6 +131,19 @@ class Prompter:
             if whole.count(_HERE) == 1:
                 return self.text(messages[:place]) + reply_ids(ids) + whole.partition(_HERE)[2]
         return self._rendered(messages)
+
+    def without_system(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return the messages with the system's text at the head of the first user message, for a
+        template that has no role for it."""
+        if self._takes_system or not messages or messages[0].role != "system":
+            return messages
+        instructions = messages[0].parts
+        if len(messages) == 1 or messages[1].role != "user":
+            return [Message("user", instructions), *messages[1:]]
+        return [
+            Message("user", (*instructions, Text("\n\n"), *messages[1].parts)),
+            *messages[2:],
+        ]
 
     @property
     def opens_thought(self) -> bool:
@@ -176,8 +190,6 @@ class Prompter:
             {"role": message.role, "content": _parts(message) if place != hole else here}
             for place, message in enumerate(messages)
         ]
-        if not self._takes_system:
-            turns = _without_system(turns)
         return self._applied(turns)
 
     def _applied(self, turns: list[dict[str, Any]]) -> str:
@@ -207,10 +219,14 @@ def _parts(message: Message) -> list[dict[str, str]]:
 
 
 def _reply_text(text: str) -> str:
-    """Return a reply, escaped but for the marks of its thought, which templates look for to leave
+    return around_thoughts(text, escaped)
+
+
+def around_thoughts(text: str, write: Callable[[str], str]) -> str:
+    """Return a reply, rewritten but for the marks of its thought, which templates look for to leave
     it out of later rounds."""
     pieces = _THOUGHT.split(text)
-    return "".join(piece if number % 2 else escaped(piece) for number, piece in enumerate(pieces))
+    return "".join(piece if number % 2 else write(piece) for number, piece in enumerate(pieces))
 
 
 def _concatenated(parts: Sequence[Any], whole: Any) -> bool:
@@ -240,15 +256,3 @@ def _middle(width: int, height: int, across: int, down: int) -> tuple[int, int, 
     """Return the box of that size in the middle of a picture."""
     left, top = (width - across) // 2, (height - down) // 2
     return left, top, left + across, top + down
-
-
-def _without_system(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the system's text at the head of the first user message, for templates without that
-    role."""
-    if not turns or turns[0]["role"] != "system":
-        return turns
-    instructions = turns[0]["content"]
-    if len(turns) == 1 or turns[1]["role"] != "user":
-        return [{"role": "user", "content": instructions}, *turns[1:]]
-    gap = [{"type": "text", "text": "\n\n"}]
-    return [{"role": "user", "content": instructions + gap + turns[1]["content"]}, *turns[2:]]

@@ -22,9 +22,8 @@ from PIL import Image
 from adapters.contract import Fatal, Fault, Generation, Request
 from adapters.conversation import Conversation, Picture, user
 from adapters.local.contract import Encoded, Generated, Loaded, Work
-from adapters.local.generate import Generator
+from adapters.local.generate import Generator, alike, followed, pad
 from adapters.local.loading import ELSEWHERE
-from adapters.local.padding import alike, followed, pad
 
 TOKENS = 3
 TESTED = "5.23.0"

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from adapters import (
     Adapter,
     AdapterInfo,
+    AdapterSpec,
     Fatal,
     PictureSource,
     Reply,
@@ -20,6 +21,7 @@ from adapters import (
     described,
     resolve,
 )
+from adapters import options_of as taken
 from adapters.contract import Generation, UnknownOption
 from adapters.conversation import Tier
 from adapters.prices import PriceSheet
@@ -187,18 +189,16 @@ def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool
 
 
 def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
-    served = None
-    if settings.with_server or settings.base_url == SERVED:
-        served = from_leaf("harness.serve.server:Served")(settings)
-        settings = replace(settings, base_url=SERVED)
-    options = options_of(settings)
+    options, server = options_of(settings), None
+    served = settings.with_server or settings.base_url == SERVED
     try:
-        known = resolve(settings.model, base_url=settings.base_url)
+        known = resolve(settings.model, base_url=SERVED if served else settings.base_url)
         here = known.runs_here
         if here:
             check_here(settings)
-        if served is not None:
-            options = served.options(known, options)
+        if served:
+            server = _server(settings, known)
+            options = {"recorded_as": SERVED, **options, "base_url": server.url}
         # The key of a hosted model is looked up when it is loaded.
         found = described(known, options, loads=asks and here)
     except UnknownName as error:
@@ -206,17 +206,37 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
     except UnknownOption as error:
         raise UserError(str(error)) from error
     info = found.info
-    if served is not None:
+    if server is not None:
         # It is started for the run, and so the user's own.
         info = replace(info, assumed_free=False)
     return Model(
         Unasked(info),
         None,
         sheet,
-        found.load if served is None else lambda: served.around(found.load()),
+        found.load
+        if server is None
+        else lambda: from_leaf("adapters.served:ServedAdapter")(found.load(), server),
         on_this_machine=here,
         tier=settings.tier,
     )
+
+
+def _server(settings: Settings, model: AdapterSpec) -> Any:
+    """Return the `adapters.served.ModelServer` that is to be started for the model under test.
+
+    Raises `UserError` for two servers, for a run on record that lacks its server now, and for a
+    model that is not asked by OpenAI's protocol.
+    """
+    if not settings.with_server:
+        raise UserError("the model of that run was behind its own server: start one --with-server")
+    if settings.base_url not in (None, SERVED):
+        raise UserError("--base-url and --with-server name two servers; leave one of them out")
+    if "recorded_as" not in taken(model.name, base_url=SERVED):
+        raise UserError(
+            f"--with-server is for models behind OpenAI's chat protocol, which "
+            f"'{model.provider}' does not speak: openai:NAME"
+        )
+    return from_leaf("adapters.served:ModelServer")(settings.with_server, model.model)
 
 
 def options_of(settings: Settings) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from adapters.contract import Fatal
 from adapters.decoding import convert_to, decode_json
 from adapters.faults import first_line
 from adapters.hub import downloaded
-from adapters.local.tensors import (
+from adapters.local.checkpoint import (
     check_report,
     loading_reports,
     refuse_adapter_tensors,

@@ -20,6 +20,8 @@ from typing import Any
 
 import click
 
+from adapters.contract import Fatal
+from adapters.served import SHARED, ModelServer
 from harness.commands.main import complaint
 from harness.commands.run import heading
 from harness.errors import UserError
@@ -27,7 +29,6 @@ from harness.planning.plan import plan_run
 from harness.planning.spending import CONFIRM_FROM
 from harness.printing import say, terminal
 from harness.runs.directory import lock_run
-from harness.serve.server import SHARED, ModelServer
 from harness.session.display import Display
 from harness.session.observers import open_observers
 from harness.session.run import carry_out
@@ -165,7 +166,7 @@ class Sweep:
                     for run in same:
                         if INTERRUPTED not in self.codes.values():
                             self._carry_out_one(run)
-            except UserError as error:  # The server does not start.
+            except (UserError, Fatal) as error:  # The server does not start.
                 self.reasons |= {run.directory: str(error) for run in same}
                 self.codes |= {run.directory: 2 for run in same}
 
@@ -216,7 +217,7 @@ class Sweep:
 def _server(served: tuple[str, str] | None, folder: Path) -> Iterator[None]:
     """Start the server of runs that follow each other, unless another process lends one.
 
-    Raises `UserError` if it does not start.
+    Raises `Fatal` if it does not start.
     """
     if served is None or SHARED in os.environ:
         yield

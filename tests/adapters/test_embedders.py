@@ -257,7 +257,7 @@ def test_every_text_has_a_lexical_vector_of_length_one(text: str) -> None:
 def test_lexical_vectors_are_the_same_in_every_process() -> None:
     code = (
         "import hashlib; from adapters.embedding import to_bytes\n"
-        "from adapters.embed import lexical_vector\n"
+        "from adapters.embedders import lexical_vector\n"
         "vectors = map(lexical_vector, ['Find a flight', 'Zürich ﬁnden', '', '東京'])\n"
         "print(hashlib.sha256(b''.join(map(to_bytes, vectors))).hexdigest())"
     )

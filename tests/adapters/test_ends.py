@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from adapters import Fatal, Fault, Finish, Reply, make
+from adapters.api import ALIKE
 from adapters.batches.openai import OpenAIBatches
-from adapters.ends import ALIKE
 from tests.adapters.support import adapter_for, ask, request
 from tests.adapters.test_failures import every_wire, fault
 from tests.adapters.test_malformed_replies import PLACES, ask_all, body, with_value

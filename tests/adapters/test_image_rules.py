@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters import ImageRule, google_models
-from adapters import anthropic_models as claude
+from adapters import ImageRule
+from adapters import anthropic as claude
+from adapters import google as gemini
 from adapters import openai as openai_models
 
 PAGE, SQUARE, VIEW = (1280, 7400), (1280, 1280), (1280, 720)
@@ -47,9 +48,9 @@ def openai(model: str, detail: str = "auto") -> ImageRule:
         ),
         (claude.facts_of("claude-opus-4-7").rule, (1472, 2116, 1196), (446, 2576)),
         (claude.facts_of("claude-haiku-5-5").rule, (1472, 2116, 1196), (446, 2576)),
-        (google_models.facts_of("gemini-3.8-flash", None).rule, (1120, 1120, 1120), PAGE),
-        (google_models.facts_of("gemini-4-argon", "ultra_high").rule, (2240, 2240, 2240), PAGE),
-        (google_models.facts_of("gemini-2.5-pro", None).rule, (4644, 2048, 2048), PAGE),
+        (gemini.facts_of("gemini-3.8-flash", None).rule, (1120, 1120, 1120), PAGE),
+        (gemini.facts_of("gemini-4-argon", "ultra_high").rule, (2240, 2240, 2240), PAGE),
+        (gemini.facts_of("gemini-2.5-pro", None).rule, (4644, 2048, 2048), PAGE),
     ],
 )
 def test_tokens_and_seen_size(

@@ -9,14 +9,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from adapters.processes import Child
 from adapters.processes.keeper import Program
-from adapters.vllm.exchange import Abort, Exchange
 from tests.harness.pictures.test_store import alive
 
 pytestmark = pytest.mark.skipif(
@@ -48,18 +45,6 @@ folder = Path(sys.argv[1])
 program = Program([sys.executable, str(folder / "family.py"), str(folder), "stays"], folder / "log")
 print(program._keeper.pid, flush=True)
 time.sleep(3600)
-"""
-ANSWERS = """
-from adapters.vllm.exchange import EngineAnswer
-
-def serve(receive, send):
-    told = []
-    while True:
-        number, message = receive()
-        if number is None:
-            told.append(message)
-        elif message != "never answered":
-            send(EngineAnswer(number, told))
 """
 
 
@@ -151,13 +136,3 @@ def test_nothing_survives_a_kill_of_the_parent(
     parent.kill()
     parent.communicate()
     wait_for(lambda: not any(map(alive, (keeper, first, stray))))
-
-
-def test_a_child_hears_of_cancelled_questions_where_it_can_break_them_off(tmp_path: Path) -> None:
-    path = tmp_path / "answers.py"
-    path.write_text(ANSWERS)
-    child = Child(f"{path}:serve")
-    with closing(Exchange(child)) as exchange:
-        first, second = (exchange.ask("never answered", "") for _ in range(2))
-        assert first.cancel() and second.cancel()
-        assert exchange.ask("told?", "").result(GENEROUS_S) == [Abort(0), Abort(1)]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adapters import EMBEDDING_MODELS, MODELS, ModelLister
-from adapters.listing import said_of
+from adapters.api_client import said_of
 from tests.servers import Provider, WireServer
 
 VLLM = {

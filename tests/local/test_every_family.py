@@ -31,9 +31,9 @@ from adapters.conversation import Conversation, Picture, Reply, Text, system, us
 from adapters.local.adapter import LocalAdapter
 from adapters.local.checkpoint import locate
 from adapters.local.contract import ModelFamily
+from adapters.local.generate import alike
 from adapters.local.loading import family as family_in
 from adapters.local.options import LocalOptions
-from adapters.local.padding import alike
 from adapters.local.processors import image_only
 from tests.local import tiny, zoo
 from tests.local.conftest import Checkpoint, Load

@@ -14,10 +14,8 @@ import torch
 from adapters.contract import Generation, Request
 from adapters.conversation import Conversation, Reply, user
 from adapters.local.contract import Encoded, Loaded, Work
-from adapters.local.generate import Generator
+from adapters.local.generate import Generator, pad, picture_ids
 from adapters.local.options import LocalOptions
-from adapters.local.padding import pad
-from adapters.local.sampling import picture_ids
 from tests.local.conftest import Checkpoint
 from tests.local.examples import go_on, ids_of, load_now, talks
 from tests.local.test_families import noise, shown

@@ -20,7 +20,8 @@ import torch
 from adapters import describe
 from adapters.contract import Fatal
 from adapters.local import checkpoint as files
-from adapters.local import factory, memory
+from adapters.local import factory
+from adapters.local import generate as memory
 from adapters.local.options import LocalOptions
 from tests.local.conftest import Checkpoint
 from tests.local.test_errors import complaint, place  # noqa: F401 (a fixture)
@@ -76,9 +77,9 @@ def test_a_large_model_without_a_gpu_says_what_it_needs_and_what_there_is(
 
 def test_a_gpu_that_is_too_small_says_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (3 * 10**9, 8 * 10**9))
-    on = "cuda:1", "a model", "name another"
+    on = "cuda:1", "a model"
     files.check_memory(2 * 10**9, *on, asked_for=False)
-    said = r"^a model: .* need 16\.6 GB of GPU memory, and cuda:1 has 3\.0 GB free of 8\.0 GB: name"
+    said = r"^a model: .* need 16\.6 GB of GPU memory, and cuda:1 has 3\.0 GB free of 8\.0 GB: try"
     with pytest.raises(Fatal, match=said):
         files.check_memory(16_600_000_000, *on, asked_for=True)
 

@@ -17,8 +17,7 @@ import torch
 
 from adapters.contract import Fatal, Fault
 from adapters.local.contract import Generated, Loaded
-from adapters.local.generate import Generator
-from adapters.local.memory import is_out_of_memory
+from adapters.local.generate import Generator, is_out_of_memory
 from tests.local.conftest import Load
 from tests.local.examples import ids_of, reference, talks
 

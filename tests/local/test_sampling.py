@@ -15,8 +15,7 @@ import torch
 from adapters.contract import Generation, Request
 from adapters.conversation import Conversation
 from adapters.local.contract import Loaded
-from adapters.local.generate import Generator
-from adapters.local.sampling import Draw, picture_ids
+from adapters.local.generate import Draw, Generator, picture_ids
 from tests.local.examples import ids_of, talks
 
 HOT = Generation(max_tokens=6, temperature=0.9, top_p=0.95, seed=3)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from adapters import Fault
-from adapters.batches.contract import Deferring, RemoteBatch
-from adapters.batches.hosted import moment
+from adapters.batches.contract import Deferring, RemoteBatch, moment
 from tests.adapters.batches.support import TOKEN, deferring, use, write
 from tests.adapters.support import adapter_for, request
 from tests.servers import WireServer

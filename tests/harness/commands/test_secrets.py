@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import harness
+from adapters.contract import Fatal
+from adapters.served import words_of
 from harness.errors import UserError
-from harness.serve.server import words_of
 from tests.harness.commands.tool import call
 
 KEY = "sk-0123456789abcdef"
@@ -100,7 +101,7 @@ def test_a_recording_has_no_password(
     ],
 )
 def test_a_key_within_the_command_of_a_server_is_refused(command: str) -> None:
-    with pytest.raises(UserError, match="holds a key"):
+    with pytest.raises(Fatal, match="holds a key"):
         words_of(command)
 
 
@@ -118,6 +119,6 @@ def test_a_variable_in_the_place_of_a_key_is_none(command: str) -> None:
 
 def test_a_command_that_is_no_command_is_not_repeated() -> None:
     for command in ("x --api-key 'X-SECRET {port}", "MY_API_KEY=X-SECRET x {port}"):
-        with pytest.raises(UserError) as found:
+        with pytest.raises(Fatal) as found:
             words_of(command)
         assert "X-SECRET" not in str(found.value)

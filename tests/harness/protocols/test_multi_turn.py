@@ -12,7 +12,7 @@ import pytest
 
 from adapters import AdapterInfo
 from adapters.conversation import Finish, Message, Reply, Text
-from adapters.embed import embedded
+from adapters.embedders import embedded
 from adapters.embedding import Embedded
 from harness.benchmarks import open_steps
 from harness.benchmarks.conversation.memory import piece

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from adapters.served import SHARED
 from harness.runs import open_run
-from harness.serve.server import SHARED
 from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, call, calls, start, summary
 from tests.harness.pictures.test_store import alive
 

@@ -15,9 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from adapters.contract import Fault
-from harness.errors import UserError
-from harness.serve.server import SHARED, ModelServer, NotNeeded
+from adapters.contract import Fatal, Fault
+from adapters.served import SHARED, ModelServer, NotNeeded
 from tests.harness.pictures.test_store import alive
 
 OWN = f"{shlex.quote(sys.executable)} -m tests.servers.own {{model}} {{port}}"
@@ -86,7 +85,7 @@ def test_a_server_that_answers_is_not_started_again(place: Path) -> None:
 def test_the_last_lines_of_a_server_that_ends_at_once_are_told(place: Path) -> None:
     said: list[str] = []
     log = place / "server.log"
-    with pytest.raises(UserError) as ended, started(f"{OWN} --broken", log, said.append):
+    with pytest.raises(Fatal) as ended, started(f"{OWN} --broken", log, said.append):
         pass
     assert str(ended.value) == (
         "the server ended before it was ready (exit status 3); its last lines are above, all of "
@@ -97,7 +96,7 @@ def test_the_last_lines_of_a_server_that_ends_at_once_are_told(place: Path) -> N
 
 def test_a_server_that_never_answers_is_ended_and_told(place: Path) -> None:
     with (
-        pytest.raises(UserError, match="the server was not ready within 2 s; it"),
+        pytest.raises(Fatal, match="the server was not ready within 2 s; it"),
         started(f"{OWN} --mute", place / "server.log", timeout_s=2),
     ):
         pass
@@ -157,14 +156,14 @@ def test_other_processes_use_a_server_that_is_lent_to_them(
     ],
 )
 def test_commands_that_cannot_be_one(command: str, complaint: str) -> None:
-    with pytest.raises(UserError, match=complaint) as error:
+    with pytest.raises(Fatal, match=complaint) as error:
         ModelServer(command, "m")
     assert "s3cr3t" not in str(error.value)
 
 
 def test_a_program_that_is_not_there(place: Path) -> None:
     with (
-        pytest.raises(UserError, match="program 'no-such-program' not found on this machine"),
+        pytest.raises(Fatal, match="program 'no-such-program' not found on this machine"),
         started("no-such-program {port}", place / "server.log"),
     ):
         pass

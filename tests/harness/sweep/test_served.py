@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.serve.server import SHARED
+from adapters.served import SHARED
 from tests.harness.commands.tool import call, replying
 from tests.harness.sweep.test_sweeps import COMMON, states
 from tests.servers import WireServer

@@ -13,8 +13,8 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 import torch
 from PIL import Image
 
+from adapters.local.generate import pad
 from adapters.local.options import LocalOptions, full_precision
-from adapters.local.padding import pad
 from adapters.local.qwen_vl.config import QwenVLConfig
 from adapters.local.qwen_vl.model import QwenVL
 from adapters.local.qwen_vl.prompt import pixel_values

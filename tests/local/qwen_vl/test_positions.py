@@ -16,7 +16,7 @@ from PIL import Image
 from transformers import DynamicCache
 
 from adapters.local.contract import Encoded, Loaded
-from adapters.local.padding import pad
+from adapters.local.generate import pad
 from adapters.local.qwen_vl.prompt import pixel_values
 from adapters.local.qwen_vl.vision import ntk_alpha, positions
 

@@ -18,8 +18,7 @@ from adapters.conversation import (
     system,
     user,
 )
-from adapters.local.qwen_vl.prompt import encoded, stop_ids
-from adapters.local.qwen_vl.tokenizer import SPECIALS, Tokenizer
+from adapters.local.qwen_vl.prompt import SPECIALS, Tokenizer, encoded, stop_ids
 
 TOKENIZER = Tokenizer({bytes([byte]): byte for byte in range(256)}, queries=4)
 PAD = "<imgpad>" * 4

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 pytest.importorskip("torch", reason="the extra 'local' is not installed")
 
 from adapters.contract import Fatal
-from adapters.local.qwen_vl.tokenizer import (
+from adapters.local.qwen_vl.prompt import (
     IMAGE,
     IMAGE_END,
     IMAGE_PAD,

@@ -1,7 +1,7 @@
-"""Embedders without a model on this machine: by the letters of words, and behind OpenAI's protocol.
+"""Embedders: OpenAI's models and those of any server that speaks the protocol, and `lexical`.
 
-`lexical` needs no network and gives the same vectors on every machine. OpenAI's limits and forms
-are those of the API reference as the SDK has it, November 2026.
+Limits and forms are those of the API reference as the SDK has it, November 2026. `lexical` knows
+the letters of words: it needs no model and no network, and is the same on every machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from adapters.api_client import Json
+from adapters.api_client import Json, OpenAIClient
 from adapters.checks import checked_vectors, named, usage_of
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Finish, Usage
@@ -28,7 +28,6 @@ from adapters.endpoints import Endpoint, need_model, need_package
 from adapters.faults import Failure, error_line
 from adapters.openai import openai_endpoint
 from adapters.options import Count
-from adapters.sdk_client import OpenAIClient
 
 DIMENSIONS = 1024
 EDITION = 1

@@ -1,4 +1,4 @@
-"""A server for the model under test that is started here, and ends with this process.
+"""A server for a model that is started here and ends with this process, and the model behind it.
 
     server = ModelServer("vllm serve {model} --port {port}", "Qwen/Qwen3-VL-8B-Instruct")
     server.start(Path("server.log"))    # blocks until it answers
@@ -6,8 +6,7 @@
     server.stop()
 
 Several runs may share one: other processes that are given `server.environment` use it where they
-would start the same command, and leave it running. `Served` puts one behind the adapter of the
-model under test; planning opens it by the name of the setting (`--with-server`).
+would start the same command, and leave it running.
 """
 
 from __future__ import annotations
@@ -31,30 +30,28 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from adapters import (
+from adapters.checks import MAX_NAME, read_json
+from adapters.contract import (
     Adapter,
     AdapterInfo,
-    AdapterSpec,
     AskingSession,
+    Fatal,
+    Fault,
+    Measuring,
     ModelLister,
     Participant,
     PictureSource,
-    Reply,
     Request,
-    options_of,
 )
-from adapters.checks import MAX_NAME, read_json
-from adapters.contract import Fault
+from adapters.conversation import Reply
+from adapters.faults import CONTROL
 from adapters.processes.keeper import Program
 from adapters.secrets import secrets_in
-from harness.errors import UserError
-from harness.planning.model import SERVED
-from harness.printing import printable
-from harness.runs.directory import SERVER_LOG
-from harness.settings import Settings
 
 SHARED = "VLM_EVAL_SERVER"
 """Environment variable with the address of a running server to use instead."""
+LOG = "server.log"
+"""File in a run's folder that has the output of its server."""
 START_S = 3600.0
 """Seconds that it may take until it answers."""
 GRACE_S = 30.0
@@ -89,7 +86,7 @@ class ModelServer:
             timeout_s: how long it may take until it answers.
 
         Raises:
-            UserError: the command cannot be one.
+            Fatal: the command cannot be one.
         """
         self._given = words_of(command)
         self.command, self._model, self._timeout_s = command, model, timeout_s
@@ -132,7 +129,7 @@ class ModelServer:
             when_lost: called in another thread with the reason, if it ends while it is needed.
 
         Raises:
-            UserError: it ended, or did not answer in time. Its last lines have been printed.
+            Fatal: it ended, or did not answer in time. Its last lines have been printed.
             NotNeeded: after `stop` or `give_up`.
         """
         self._log, self._say, self._when_lost = log, say, when_lost
@@ -175,7 +172,7 @@ class ModelServer:
         words = self._words()
         path = shutil.which(words[0])
         if path is None:
-            raise UserError(f"{_OPTION}: program '{words[0]}' not found on this machine")
+            raise Fatal(f"{_OPTION}: program '{words[0]}' not found on this machine")
         with self._lock:
             if self._stopping.is_set():
                 raise NotNeeded
@@ -185,7 +182,7 @@ class ModelServer:
                     print(f"--- {now} {shlex.join(words)}", file=file)
                 self._log_from = self._log.stat().st_size
             except OSError as error:
-                raise UserError(f"cannot write {self._log}: {error.strerror}") from error
+                raise Fatal(f"cannot write {self._log}: {error.strerror}") from error
             self._program = Program([path, *words[1:]], self._log, self._ended)
         self._await_answer(self._program)
 
@@ -211,14 +208,14 @@ class ModelServer:
             if self._stopping.wait(_LOOK_S if taken < 10 else _LOOK_LESS_S):
                 raise NotNeeded
 
-    def _failed(self, what: str) -> UserError:
+    def _failed(self, what: str) -> Fatal:
         if self.is_lent:
-            return UserError(f"{what}: {self.url} ({SHARED})")
+            return Fatal(f"{what}: {self.url} ({SHARED})")
         lines = list(self._last_lines())
         for line in lines:
             self._say(f"  {line}")
         where = f"its last lines are above, all of them in {self._log}"
-        return UserError(f"{what}; {where if lines else f'it wrote nothing to {self._log}'}")
+        return Fatal(f"{what}; {where if lines else f'it wrote nothing to {self._log}'}")
 
     def _last_lines(self) -> Iterator[str]:
         with self._log.open("rb") as file:
@@ -226,7 +223,7 @@ class ModelServer:
             file.seek(max(self._log_from, size - _TAIL_BYTES))
             lines = file.read(_TAIL_BYTES).decode(errors="replace").splitlines()
         for line in [line.rstrip() for line in lines if line.strip()][-LAST_LINES:]:
-            yield printable(line[:MAX_NAME])
+            yield _shown(line[:MAX_NAME])
 
     def _ended(self, program: Program) -> None:
         """End what needs the server; called in a thread when it has ended."""
@@ -240,20 +237,20 @@ class ModelServer:
             self._when_lost(reason)
 
     def _answers(self) -> bool:
-        """Return whether the server lists its models, which are noted. Raises `UserError`."""
+        """Return whether the server lists its models, which are noted. Raises `Fatal`."""
         answer = self._get("/v1/models")
         if answer is None:
             return False
         status, body, headers = answer
         if status in (401, 403):
-            raise UserError(f"the server wants a key (status {status}): set OPENAI_API_KEY to it")
+            raise Fatal(f"the server wants a key (status {status}): set OPENAI_API_KEY to it")
         if status != 200:
             return False
         listed = _read(body, _Models)
-        self._models = tuple(printable(one.id[:MAX_NAME]) for one in listed.data[:_MODELS])
+        self._models = tuple(_shown(one.id[:MAX_NAME]) for one in listed.data[:_MODELS])
         reply = self._get("/version")
         version = _read(reply[1], _Version).version if reply and reply[0] == 200 else ""
-        self._version = printable(version or headers.get("server", ""))[:MAX_NAME]
+        self._version = _shown(version or headers.get("server", ""))[:MAX_NAME]
         return True
 
     def _get(self, path: str) -> tuple[int, bytes, Mapping[str, str]] | None:
@@ -271,6 +268,67 @@ class ModelServer:
             return None
         finally:
             connection.close()
+
+
+class ServedAdapter(Participant):
+    """A model behind a server that is started for it."""
+
+    def __init__(self, adapter: Adapter, server: ModelServer) -> None:
+        self._adapter = adapter
+        self._server = server
+        self._info = replace(adapter.info, assumed_free=False)
+
+    @property
+    def info(self) -> AdapterInfo:
+        return self._info
+
+    async def open(self, session: AskingSession) -> None:
+        """Start the server, whose output goes to the run's folder; it runs until `close`.
+
+        The session is stopped if the server ends for good. Raises `Fatal` if it does not start.
+        """
+        loop = asyncio.get_running_loop()
+
+        def in_loop(function: Callable[[str], None]) -> Callable[[str], None]:
+            def call(text: str) -> None:
+                with suppress(RuntimeError):  # The loop is closed.
+                    loop.call_soon_threadsafe(function, text)
+
+            return call
+
+        with suppress(NotNeeded):
+            await asyncio.to_thread(
+                self._server.start,
+                session.folder / LOG,
+                in_loop(session.say),
+                in_loop(session.stop),
+            )
+
+    def interrupt(self, reason: str) -> None:
+        """Wait no longer for a server that does not answer yet."""
+        self._server.give_up(reason)
+
+    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+        """Ask once. Raises `Fault` or `Fatal`."""
+        self._server.check()
+        return await self._adapter.ask(request, pictures)
+
+    async def listed(self) -> Mapping[str, str]:
+        """Return what the server's list of models says of this one."""
+        self._server.check()
+        return await self._adapter.listed() if isinstance(self._adapter, ModelLister) else {}
+
+    def measured(self) -> Mapping[str, object]:
+        """Return the server's command, version and models, and what the model measures itself."""
+        own = self._adapter.measured() if isinstance(self._adapter, Measuring) else {}
+        return {**self._server.facts, **own}
+
+    def notices(self) -> list[str]:
+        return self._adapter.notices()
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._server.stop)
+        await self._adapter.close()
 
 
 class _Listed(msgspec.Struct):
@@ -295,37 +353,35 @@ def _read(body: bytes, kind: type[T]) -> T:
 def words_of(command: str) -> list[str]:
     """Return the words of a command for a server, with their placeholders.
 
-    Raises `UserError` if it is not a command, has no place for the port, or contains a key.
+    Raises `Fatal` if it is not a command, has no place for the port, or contains a key.
     """
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UserError(f"{_OPTION}: {error}") from None
+        raise Fatal(f"{_OPTION}: {error}") from None
     if not words:
-        raise UserError(f"{_OPTION} needs a command: vllm serve {{model}} --port {{port}}")
+        raise Fatal(f"{_OPTION} needs a command: vllm serve {{model}} --port {{port}}")
     if _ASSIGNED.fullmatch(words[0]):
-        raise UserError(
-            f"{_OPTION} is run without a shell: write env {words[0].partition('=')[0]}=..."
-        )
+        raise Fatal(f"{_OPTION} is run without a shell: write env {words[0].partition('=')[0]}=...")
     for name in secrets_in(words):
-        raise UserError(
+        raise Fatal(
             f"{_OPTION} holds a key ({name}), which a run would write down: leave it out, and "
             "let the server read it from the environment (VLLM_API_KEY, HF_TOKEN)"
         )
     if "{port}" not in command:
-        raise UserError(f"{_OPTION} must say where the port goes: ... --port {{port}}")
+        raise Fatal(f"{_OPTION} must say where the port goes: ... --port {{port}}")
     return words
 
 
 def _checked(address: str) -> str:
-    """Return the address of a lent server. Raises `UserError` if it is invalid."""
+    """Return the address of a lent server. Raises `Fatal` if it is invalid."""
     try:
         parts = urlsplit(address)
         sound = parts.scheme == "http" and parts.hostname and parts.port and "@" not in parts.netloc
     except ValueError:
         sound = False
     if not sound:
-        raise UserError(f"{SHARED} is not an address like http://127.0.0.1:8000/v1; unset it")
+        raise Fatal(f"{SHARED} is not an address like http://127.0.0.1:8000/v1; unset it")
     return address
 
 
@@ -335,94 +391,6 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-class Served:
-    """Puts a server behind the model under test."""
-
-    def __init__(self, settings: Settings) -> None:
-        """Raises `UserError` for two servers, and for a run on record that lacks its server now."""
-        if not settings.with_server:
-            raise UserError(
-                "the model of that run was behind its own server: start one --with-server"
-            )
-        if settings.base_url not in (None, SERVED):
-            raise UserError("--base-url and --with-server name two servers; leave one of them out")
-        self._command = settings.with_server
-        self._server: ModelServer | None = None
-
-    def options(self, model: AdapterSpec, options: dict[str, Any]) -> dict[str, Any]:
-        """Direct the model's adapter to the server, which is not started yet.
-
-        Raises `UserError` for a model that is not asked by OpenAI's protocol.
-        """
-        if "recorded_as" not in options_of(model.name, base_url=SERVED):
-            raise UserError(
-                f"--with-server is for models behind OpenAI's chat protocol, which "
-                f"'{model.provider}' does not speak: openai:NAME"
-            )
-        self._server = ModelServer(self._command, model.model)
-        return {"recorded_as": SERVED, **options, "base_url": self._server.url}
-
-    def around(self, adapter: Adapter) -> Adapter:
-        """Wrap the adapter that was made with `options`."""
-        assert self._server is not None
-        return ServedAdapter(adapter, self._server)
-
-
-class ServedAdapter(Participant):
-    """A model behind a server that is started for it."""
-
-    def __init__(self, adapter: Adapter, server: ModelServer) -> None:
-        self._adapter = adapter
-        self._server = server
-        self._info = replace(adapter.info, assumed_free=False)
-
-    @property
-    def info(self) -> AdapterInfo:
-        return self._info
-
-    async def open(self, session: AskingSession) -> None:
-        """Start the server, whose output goes to the run's folder; it runs until `close`.
-
-        The session is stopped if the server ends for good. Raises `UserError` if it does not start.
-        """
-        loop = asyncio.get_running_loop()
-
-        def in_loop(function: Callable[[str], None]) -> Callable[[str], None]:
-            def call(text: str) -> None:
-                with suppress(RuntimeError):  # The loop is closed.
-                    loop.call_soon_threadsafe(function, text)
-
-            return call
-
-        with suppress(NotNeeded):
-            await asyncio.to_thread(
-                self._server.start,
-                session.folder / SERVER_LOG,
-                in_loop(session.say),
-                in_loop(session.stop),
-            )
-
-    def interrupt(self, reason: str) -> None:
-        """Wait no longer for a server that does not answer yet."""
-        self._server.give_up(reason)
-
-    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
-        """Ask once. Raises `Fault` or `Fatal`."""
-        self._server.check()
-        return await self._adapter.ask(request, pictures)
-
-    async def listed(self) -> Mapping[str, str]:
-        """Return what the server's list of models says of this one."""
-        self._server.check()
-        return await self._adapter.listed() if isinstance(self._adapter, ModelLister) else {}
-
-    def measured(self) -> Mapping[str, object]:
-        """Return the server's command, version and models."""
-        return self._server.facts
-
-    def notices(self) -> list[str]:
-        return self._adapter.notices()
-
-    async def close(self) -> None:
-        await asyncio.to_thread(self._server.stop)
-        await self._adapter.close()
+def _shown(text: str) -> str:
+    """Return the text without what a terminal obeys."""
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,1 +1,0 @@
-"""A server that a run starts for its model."""
