@@ -41,7 +41,7 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     later={
         "play": (
-            "harness.gym.recorded:play",
+            "harness.gym:play",
             "Play the environment of recorded tasks with a baseline.",
         ),
         "check": (
