@@ -46,7 +46,7 @@ class LazyGroup(click.Group):
         ),
         "check": (
             "harness.benchmarks.episode.browsergym.benchmark:check",
-            "Say what an environment of BrowserGym needs and lacks.",
+            "Print the commands that make an environment of BrowserGym.",
         ),
     },
 )

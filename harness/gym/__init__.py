@@ -30,8 +30,8 @@ from harness.benchmarks import StepBenchmark, StoredStep, recorded_steps, step_b
 from harness.benchmarks.opening import check_asks
 from harness.benchmarks.scoring import scored, scorer_of
 from harness.benchmarks.shows import Ready, Shows
-from harness.benchmarks.step.history import PageScene
 from harness.benchmarks.step.predictions import under
+from harness.benchmarks.step.scene import PageScene
 from harness.commands.options import SettingsCommand, given_settings, setting_options
 from harness.errors import UserError, suggestion
 from harness.page import Page
