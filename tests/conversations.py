@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.benchmarks.step.history import PastScene, RecordedScene
+from harness.benchmarks.step.history import PastScene
+from harness.benchmarks.step.scene import RecordedScene
 from harness.records import Choice, SeenAction, Step
 from parsers.records import Operation, Turn
 

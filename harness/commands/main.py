@@ -49,12 +49,12 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     later={
         "play": (
-            "harness.gym.recorded:play",
+            "harness.gym:play",
             "Play the environment of recorded tasks with a baseline.",
         ),
         "check": (
             "harness.benchmarks.episode.browsergym.benchmark:check",
-            "Say what an environment of BrowserGym needs and lacks.",
+            "Print the commands that make an environment of BrowserGym.",
         ),
     },
 )

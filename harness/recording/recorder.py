@@ -379,7 +379,7 @@ class Recorder:
             case "press":
                 await self._press_again(gesture)
             case "paste":
-                await gesture.tab.insert(gesture.message["text"])
+                await gesture.tab.send("Input.insertText", text=gesture.message["text"])
             case "key":
                 await gesture.tab.key(gesture.frame, gesture.message)
 

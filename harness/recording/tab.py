@@ -314,10 +314,6 @@ class Tab:
             await self.call(frame, "expect", {"what": "keyup", "code": code})
         await self.send("Input.dispatchKeyEvent", type="keyUp", **event)
 
-    async def insert(self, text: str) -> None:
-        """Insert a pasted text."""
-        await self.send("Input.insertText", text=text)
-
     async def mouse(
         self, kind: str, point: tuple[float, float], modifiers: int, count: int, buttons: int = 0
     ) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from adapters.conversation import Picture
 from harness.benchmarks.recorded import StepDataset, blank, unlisted, unreadable
 from harness.benchmarks.shows import Ready, Shows
-from harness.benchmarks.step.history import PageScene, RecordedScene
+from harness.benchmarks.step.scene import PageScene, RecordedScene
 from harness.candidates import (
     CandidateOptions,
     ChoiceFacts,

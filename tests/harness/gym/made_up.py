@@ -9,7 +9,7 @@ from typing import Any
 
 import gymnasium
 
-from harness.gym.recorded import RecordedEnv
+from harness.gym import RecordedEnv
 
 ID = "harness.gym:vlm_eval/Mind2Web-v0"
 PAGE = (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.gym.recorded import RecordedEnv
+from harness.gym import RecordedEnv
 from tests.harness.gym.made_up import made, recorded
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.gym.recorded import RecordedEnv
+from harness.gym import RecordedEnv
 from harness.protocols.action_strings import ON_RECORDED_PAGES
 from parsers.browsergym import STOPS
 from tests.harness.commands.tool import call

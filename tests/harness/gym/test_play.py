@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import harness
-from harness.gym.recorded import episodes_of
+from harness.gym import episodes_of
 from harness.policies import policy_named
 from harness.views import StepView
 from tests.harness.commands.tool import call

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from adapters import Adapter, EncodedPicture, Generation, Picture, PixelPicture, Reply, Request
-from harness.benchmarks.step.history import PageScene
+from harness.benchmarks.step.scene import PageScene
 from harness.dialogue import Ask
 from harness.native.protocol import Native
 from harness.page import Page

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.conversation import Reply
-from harness.benchmarks.step.history import RecordedScene
+from harness.benchmarks.step.scene import RecordedScene
 from harness.errors import UserError
 from harness.page import Page
 from harness.protocols import ask, open_protocol, written_as

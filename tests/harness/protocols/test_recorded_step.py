@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.benchmarks.step.history import PageScene, RecordedScene
+from harness.benchmarks.step.scene import PageScene, RecordedScene
 from harness.dialogue import Ask
 from harness.page import Page, decode_candidates
 from harness.pictures import PicturePolicy, Screenshot

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.conversation import Reply
-from harness.benchmarks.step.history import RecordedScene
+from harness.benchmarks.step.scene import RecordedScene
 from harness.dialogue import Ask
 from harness.protocols import PROTOCOLS, AskingProtocol
 from harness.views import StepView

@@ -98,12 +98,6 @@ def test_a_pickle_with_code_is_refused_with_its_class_named(tmp_path: Path) -> N
     done = call("rankers", "convert", "s.pkl", "-o", "r.parquet")
     assert done.code == 2 and f"names {os.system.__module__}.system" in done.complaint
     assert not (tmp_path / "trace").exists() and not (tmp_path / "r.parquet").exists()
-    for line in (
-        ("rankers", "recall", "s.pkl", *DEV),
-        ("rankers", "rank", "--ranker", "s.pkl", *DEV, "-o", "x.parquet"),
-    ):
-        done = call(*line)
-        assert done.code == 2 and "vlm-eval rankers convert" in done.complaint
 
 
 @pytest.mark.parametrize(

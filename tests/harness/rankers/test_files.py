@@ -91,11 +91,6 @@ def test_a_pickle_is_never_read_in_a_run(tmp_path: Path) -> None:
             open_ranks(str(path))
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file of scores or ranks"):
-        open_ranks(str(tmp_path / "none.parquet"))
-
-
 def test_parquet_of_something_else_is_refused(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq

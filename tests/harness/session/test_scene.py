@@ -6,9 +6,9 @@ import pytest
 
 from harness.benchmarks import open_steps
 from harness.benchmarks.shows import Ready, Shows
-from harness.benchmarks.step.history import PageScene, RecordedScene
 from harness.benchmarks.step.listing import list_step
 from harness.benchmarks.step.options import StepOptions
+from harness.benchmarks.step.scene import PageScene, RecordedScene
 from harness.candidates import page_of
 from harness.pictures import PicturePolicy, Recipe, plan, read_size
 from harness.protocols.contract import Needs

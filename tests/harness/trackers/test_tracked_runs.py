@@ -34,7 +34,7 @@ from tests.harness.commands.tool import (
     replying,
     summary,
 )
-from tests.harness.trackers.notes import PATIENCE_S, Hangs, Known, Notes, Raises
+from tests.harness.trackers.notes import PATIENCE_S, Known, Notes, Raises
 from tests.servers import Answer, Ask, WireServer, error
 
 SAMPLE: dict[str, Any] = {"benchmark": "sample", "progress": "off"}
@@ -157,18 +157,6 @@ def test_a_tracker_that_raises_ends_no_run_and_is_told_once(
     lines = [line for line in capsys.readouterr().err.splitlines() if "tracker" in line]
     assert lines == ["tracker Raises: RuntimeError: boom; the run goes on without it"]
     assert other.ending is not None and other.ending.complete
-
-
-def test_a_tracker_that_hangs_holds_up_the_end_for_no_longer_than_its_time(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("harness.trackers.tracking.END_S", 0.3)
-    tracker = Hangs("finish")
-    # The test itself has a limit of minutes, which a run that waited for its tracker would reach.
-    tracked(tracker, limit=4)
-    assert summary("run")["complete"]
-    assert "tracker Hangs: not finished 0 s after the run" in capsys.readouterr().err
-    tracker.go.set()
 
 
 def test_a_mistake_before_the_first_reply_starts_no_tracker() -> None:
