@@ -18,9 +18,8 @@ from harness.benchmarks.shows import Ready
 from harness.dialogue import Act, Ask, Call, Embed, Observation, Result, hold_turns
 from harness.engine import first_request
 from harness.pictures import built_in_picture
-from harness.planning.model import generation
+from harness.planning.model import generation, tokens_of
 from harness.planning.plan import Plan
-from harness.planning.pricing import tokens_of
 from harness.planning.roles import AskedRole, EmbeddingRole
 
 CASES = ("low", "expected", "high")

@@ -31,14 +31,17 @@ from adapters.secrets import identity_of
 from harness.engine import Lane, Pricing
 from harness.errors import UserError
 from harness.planning.model import (
+    TURN_TOKENS,
+    UPPER_TEXT,
     Model,
     default_limit,
     generation,
+    may_spend,
     open_model,
     options_of,
     prices_of,
+    text_tokens,
 )
-from harness.planning.pricing import TURN_TOKENS, UPPER_TEXT, may_spend, text_tokens
 from harness.policies import is_policy
 from harness.protocols import AskingProtocol, Role
 from harness.settings import HANDED_OVER, SETTINGS, Settings, read_settings

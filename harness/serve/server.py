@@ -339,13 +339,11 @@ class Served:
     """Puts a server behind the model under test."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises `UserError` for two servers, and for a run on record that lacks its server now."""
+        """Raises `UserError` for a run on record that lacks its server now."""
         if not settings.with_server:
             raise UserError(
                 "the model of that run was behind its own server: start one --with-server"
             )
-        if settings.base_url not in (None, SERVED):
-            raise UserError("--base-url and --with-server name two servers; leave one of them out")
         self._command = settings.with_server
         self._server: ModelServer | None = None
 

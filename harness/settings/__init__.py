@@ -6,7 +6,7 @@
 
 Options of the command line, keys of `--config`, the configuration on record and refusals of values
 follow from the declarations (`declared`). What does not go together is refused in plain code:
-`harness.planning.check`.
+`harness.planning.plan`.
 """
 
 from harness.settings.declared import Settings

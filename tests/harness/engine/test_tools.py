@@ -31,7 +31,7 @@ from harness.engine import Job
 from harness.engine.cache import ReplyCache
 from harness.engine.dialogues import KeptReply
 from harness.engine.observer import Observer, says_nothing
-from harness.planning.pricing import tokens_of
+from harness.planning.model import tokens_of
 from harness.runs import CallRecord, MessageRecord
 from harness.runs.records import line_decoder, to_line
 from parsers.records import STATUS_WORDS, Prediction, Status
