@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.contract import Adapter, AskingSession, EchoRefused, Fatal, PictureSource
+from adapters.contract import AskingSession, EchoRefused, Fatal, PictureSource
 from adapters.conversation import Finish, Picture, Reply
 from harness.engine.calls import Calls
 from harness.engine.dialogues import CallLog, Job, Jobs, OpenDialogue
@@ -79,11 +79,11 @@ class Engine:
         self._log = log
         self._main = model.opened("", session)
         # Enough open dialogues that calls never run out, but bounded.
-        limits = (policy.open_dialogues, self._main.info.open_dialogues)
+        limits = (policy.open_dialogues, model.model.info.open_dialogues)
         self._window = max(1, min((n for n in limits if n is not None), default=2 * model.ceiling))
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
-            self._lanes[role] = _open_lane(role, lane, session) if lane else self._main
+            self._lanes[role] = lane.opened(role, session) if lane else self._main
         self._each_lane = list(dict.fromkeys(self._lanes.values()))
         self._calls = Calls(
             self._lanes,
@@ -152,7 +152,7 @@ class Engine:
         not recorded. Raises `Fatal` with one line when the run cannot work, `Stopped` when the cost
         limit does not allow even this call.
         """
-        reply = await self._first(self._main, picture)
+        reply: Reply = await self._first(self._main, picture)
         self._pass_notices()
         return reply
 
@@ -259,15 +259,6 @@ class Engine:
         for lane in self._each_lane:
             for text in lane.notices():
                 self._observer.notice(text)
-
-
-def _open_lane(role: str, lane: Lane, session: EngineState) -> AnyLane:
-    """Open the lane of a role. Raises `Fatal` if the cost limit needs prices that it lacks."""
-    if isinstance(lane.model, Adapter):
-        return lane.opened(role, session)
-    from harness.engine.acts_and_embeds import EmbedLane
-
-    return EmbedLane(role, lane, session)
 
 
 async def _pull(jobs: Jobs) -> AsyncGenerator[Job]:

@@ -185,10 +185,14 @@ class Lane:
         """Most calls in flight."""
         return self.concurrency or self.model.info.concurrency
 
-    def opened(self, role: str, session: EngineState) -> AskLane:
-        """Open the lane of an adapter in a session. Raises `Fatal` if the cost limit needs prices
-        that it lacks."""
-        return AskLane(role, self, session)
+    def opened(self, role: str, session: EngineState) -> AnyLane:
+        """Open the lane in a session. Raises `Fatal` if the cost limit needs prices that it
+        lacks."""
+        if isinstance(self.model, Adapter):
+            return AskLane(role, self, session)
+        from harness.engine.acts_and_embeds import EmbedLane
+
+        return EmbedLane(role, self, session)
 
 
 @dataclass(frozen=True, slots=True)
