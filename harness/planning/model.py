@@ -32,6 +32,7 @@ from adapters import (
 from adapters.contract import Generation, UnknownOption
 from adapters.conversation import ProviderTool, Tier, Usage, canonical_json
 from adapters.prices import PriceSheet
+from adapters.secrets import identity_of
 from harness.benchmarks import Benchmark
 from harness.engine import Lane, Pricing
 from harness.errors import UserError, from_leaf
@@ -185,6 +186,8 @@ Limits = tuple[int, ...]
 class Model:
     """Who answers: a model, or a policy wrapped as one."""
 
+    settings: Settings
+    """Those that it is asked with."""
     adapter: Adapter
     """The adapter; before the model is loaded, a stand-in that only has its `info`."""
     policy: PolicyAdapter | None
@@ -195,8 +198,6 @@ class Model:
     on_this_machine: bool = False
     is_borrowed: bool = False
     """True if the caller supplied the adapter and may go on using it."""
-    tier: Tier | None = None
-    """The provider's tier that its calls are to be served on."""
 
     def loaded(self) -> Model:
         """The same with its adapter loaded. Raises `Fatal`, for example for a missing key."""
@@ -215,8 +216,13 @@ class Model:
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
-        """The tier as a sequence, empty for the provider's choice."""
-        return (self.tier,) if self.tier else ()
+        """The provider's tier that its calls are served on, () for the provider's choice."""
+        return (self.settings.tier,) if self.settings.tier else ()
+
+    @property
+    def generation(self) -> Generation:
+        """The parameters of the first round; a protocol limits the others itself."""
+        return generation(self.settings)
 
     @property
     def priced(self) -> bool:
@@ -236,7 +242,7 @@ class Model:
         """Return the prices of calls, for the engine; None without a price."""
         if self.policy is not None or not self.priced:
             return None
-        tariff = Tariff(self.sheet, self.info, self.tier)
+        tariff = Tariff(self.sheet, self.info, self.settings.tier)
 
         def upper_cost(request: Request) -> float:
             tokens = tokens_of(request.conversation, self.info, upper=True)
@@ -244,15 +250,24 @@ class Model:
 
         return Pricing(tariff.cost_of, upper_cost, tariff.served, tariff.notices)
 
-    def lane(self, settings: Settings) -> Lane:
-        """Return what the engine needs to ask it with these settings."""
+    def lane(self) -> Lane:
+        """Return what the engine needs to ask it."""
         return Lane(
             self.adapter,
-            generation(settings),
+            self.generation,
             self.pricing(),
             lambda conversation: tokens_of(conversation, self.info),
-            settings.concurrency,
+            self.settings.concurrency,
         )
+
+    def described(self) -> dict[str, Any]:
+        """Return what a run records of it as the model of a role."""
+        return {**identity_of(self.info), "generation": self.generation.plain()}
+
+    async def close(self) -> None:
+        """Close the adapter, unless it is the caller's."""
+        if not self.is_borrowed:
+            await self.adapter.close()
 
     def upper_reply(self, limit: int) -> int:
         """Upper bound for what a reply of at most `limit` tokens adds to the next prompt."""
@@ -308,7 +323,7 @@ def open_policy(
         space=source.declared.actions,
         identified=own is not None or ":" in settings.model,
     )
-    return Model(adapter, adapter, prices_of(settings))
+    return Model(settings, adapter, adapter, prices_of(settings))
 
 
 def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool = True) -> Model:
@@ -323,7 +338,7 @@ def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool
     if adapter is None:
         model = _named(settings, sheet, asks)
     else:
-        model = Model(adapter, None, sheet, is_borrowed=True, tier=settings.tier)
+        model = Model(settings, adapter, None, sheet, is_borrowed=True)
     if settings.tier is not None:
         check_tier(settings.tier, model.info, sheet)
     return model
@@ -365,12 +380,12 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
         # It is started for the run, and so the user's own.
         info = replace(info, assumed_free=False)
     return Model(
+        settings,
         Unasked(info),
         None,
         sheet,
         found.load if served is None else lambda: served.around(found.load()),
         on_this_machine=here,
-        tier=settings.tier,
     )
 
 

@@ -209,8 +209,11 @@ def plan_run(
         place = directory_of(replace(done, benchmark=done.protocol), source.home)
         done = replace(done, out=str(place))
     directory = directory_of(done, folder)
-    if model is None:
-        model = open_policy(done, policy, protocol, source)
+    model = (
+        open_policy(done, policy, protocol, source)
+        if model is None
+        else replace(model, settings=done)
+    )
     shows = Shows.opened(done, source.options, protocol, model.info, blind=not model.sees)
     check_plan(
         done,
@@ -269,7 +272,7 @@ def setup_of(plan: Plan) -> Setup:
         as_usual = [name for name in protocol.of_model if of_protocol[name] == usual[name]]
         config[OF_MODEL] = as_usual
     names = {name: role.info.name for name, role in plan.roles.items()}
-    roles = {name: role.told() for name, role in plan.roles.items()}
+    roles = {name: role.described() for name, role in plan.roles.items()}
     # Of all shards together: shards of one run must agree in everything but their number.
     entries = plan.selected.whole.entries
     return Setup(

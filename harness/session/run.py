@@ -86,8 +86,7 @@ async def _ask(
         # Closed in reverse order.
         for role in plan.roles.values():
             closing.push_async_callback(role.close)
-        if not model.is_borrowed:
-            closing.push_async_callback(model.adapter.close)
+        closing.push_async_callback(model.close)
         cache = _reply_cache(plan, say)
         if cache is not None:
             closing.push_async_callback(cache.close)
@@ -116,7 +115,7 @@ async def _ask(
             )
         deployment = Deployment(plan, before, lambda reason: engine.stop(reason), say)
         session = Session(plan, directory, pictures, observer, deployment)
-        lane = model.lane(settings)
+        lane = model.lane()
         lanes = {name: role.lane() for name, role in plan.roles.items()}
         engine = Engine(
             lane if batches is None else batches.lane(lane),

@@ -117,9 +117,13 @@ class Setting:
         return is_list(self.type) and not self.one_text
 
 
-@cache
-def declared_by(owner: Any) -> Mapping[str, Setting]:
+def declared_by(owner: type) -> Mapping[str, Setting]:
     """Return what a dataclass declares by `setting`, by name, in order."""
+    return _declared_by(owner)
+
+
+@cache
+def _declared_by(owner: Any) -> Mapping[str, Setting]:
     types = get_type_hints(owner, include_extras=True)
     return {
         one.name: Setting(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ class Verification:
         ended, begun = list[Outcome](), time.monotonic()
         try:
             engine = Engine(
-                self.model.lane(self.settings),
+                replace(self.model, settings=self.settings).lane(),
                 self.store,
                 self.probe,
                 policy=engine_policy(self.settings),
