@@ -14,6 +14,7 @@ from harness.engine.calls import Calls
 from harness.engine.dialogues import CallLog, Job, Jobs, OpenDialogue
 from harness.engine.lanes import (
     AnyLane,
+    AskLane,
     EngineState,
     Lane,
     OpenLane,
@@ -77,9 +78,11 @@ class Engine:
             policy, pictures, prepare, self._budget, self._observer, self._halt, reuse
         )
         self._log = log
-        self._main = model.opened("", session)
+        main = model.opened("", session)
+        assert isinstance(main, AskLane)
+        self._main = main
         # Enough open dialogues that calls never run out, but bounded.
-        limits = (policy.open_dialogues, model.model.info.open_dialogues)
+        limits = (policy.open_dialogues, main.info.open_dialogues)
         self._window = max(1, min((n for n in limits if n is not None), default=2 * model.ceiling))
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
@@ -152,7 +155,7 @@ class Engine:
         not recorded. Raises `Fatal` with one line when the run cannot work, `Stopped` when the cost
         limit does not allow even this call.
         """
-        reply: Reply = await self._first(self._main, picture)
+        reply = await self._first(self._main, picture)
         self._pass_notices()
         return reply
 
