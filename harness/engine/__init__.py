@@ -7,7 +7,15 @@ The engine owns the order and number of calls, retries, time limits, the reply c
 limit. It does not know which steps there are, nor what an answer is worth.
 """
 
-from harness.engine.dialogues import CallLog, Environment, Job, Jobs
+from harness.engine.dialogues import (
+    CallLog,
+    Environment,
+    Job,
+    Jobs,
+    Observer,
+    Outcome,
+    says_nothing,
+)
 from harness.engine.engine import Engine
 from harness.engine.lanes import (
     Answered,
@@ -19,7 +27,6 @@ from harness.engine.lanes import (
     request_key,
 )
 from harness.engine.limits import Budget, EnginePolicy, Pricing, RetryPolicy
-from harness.engine.observer import Observer, Outcome, says_nothing
 from harness.engine.stopping import (
     CostLimitReached,
     GaveUp,

@@ -8,20 +8,18 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.contract import AskingSession, EchoRefused, Fatal, PictureSource
+from adapters.contract import Adapter, AskingSession, EchoRefused, Fatal, PictureSource
 from adapters.conversation import Finish, Picture, Reply
 from harness.engine.calls import Calls
-from harness.engine.dialogues import CallLog, Job, Jobs, OpenDialogue
+from harness.engine.dialogues import CallLog, Job, Jobs, Observer, OpenDialogue, Outcome
 from harness.engine.lanes import (
     AnyLane,
-    AskLane,
     EngineState,
     Lane,
     OpenLane,
     P,
 )
 from harness.engine.limits import Budget, EnginePolicy
-from harness.engine.observer import Observer, Outcome
 from harness.engine.queues import A, Seat
 from harness.engine.stopping import (
     ActFailed,
@@ -78,15 +76,13 @@ class Engine:
             policy, pictures, prepare, self._budget, self._observer, self._halt, reuse
         )
         self._log = log
-        main = model.opened("", session)
-        assert isinstance(main, AskLane)
-        self._main = main
+        self._main = model.opened("", session)
         # Enough open dialogues that calls never run out, but bounded.
-        limits = (policy.open_dialogues, main.info.open_dialogues)
+        limits = (policy.open_dialogues, self._main.info.open_dialogues)
         self._window = max(1, min((n for n in limits if n is not None), default=2 * model.ceiling))
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
-            self._lanes[role] = lane.opened(role, session) if lane else self._main
+            self._lanes[role] = _open_lane(role, lane, session) if lane else self._main
         self._each_lane = list(dict.fromkeys(self._lanes.values()))
         self._calls = Calls(
             self._lanes,
@@ -262,6 +258,15 @@ class Engine:
         for lane in self._each_lane:
             for text in lane.notices():
                 self._observer.notice(text)
+
+
+def _open_lane(role: str, lane: Lane, session: EngineState) -> AnyLane:
+    """Open the lane of a role. Raises `Fatal` if the cost limit needs prices that it lacks."""
+    if isinstance(lane.model, Adapter):
+        return lane.opened(role, session)
+    from harness.engine.acts_and_embeds import EmbedLane
+
+    return EmbedLane(role, lane, session)
 
 
 async def _pull(jobs: Jobs) -> AsyncGenerator[Job]:

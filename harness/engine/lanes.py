@@ -37,6 +37,7 @@ from adapters.contract import (
     Request,
 )
 from adapters.conversation import Conversation, Finish, Picture, Reply, canonical_json, user
+from harness.engine.dialogues import Observer
 from harness.engine.limits import (
     FIRST_CALLS,
     UNPRICED,
@@ -48,7 +49,6 @@ from harness.engine.limits import (
     RetryPolicy,
     wait_before_retry,
 )
-from harness.engine.observer import Observer
 from harness.engine.queues import A, CallQueue, Seat
 from harness.engine.stopping import FailuresInARow, GaveUp, Halt, ProtocolError, Stopped
 from harness.errors import ExtensionError, UserError, raised
@@ -185,14 +185,10 @@ class Lane:
         """Most calls in flight."""
         return self.concurrency or self.model.info.concurrency
 
-    def opened(self, role: str, session: EngineState) -> AnyLane:
-        """Open the lane in a session. Raises `Fatal` if the cost limit needs prices that it
-        lacks."""
-        if isinstance(self.model, Adapter):
-            return AskLane(role, self, session)
-        from harness.engine.acts_and_embeds import EmbedLane
-
-        return EmbedLane(role, self, session)
+    def opened(self, role: str, session: EngineState) -> AskLane:
+        """Open the lane of an adapter in a session. Raises `Fatal` if the cost limit needs prices
+        that it lacks."""
+        return AskLane(role, self, session)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from adapters.contract import Fatal, Request
 from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, Job, Outcome, Stopped, on_interrupt
-from harness.engine.observer import Observer
+from harness.engine.dialogues import Observer
 from harness.pictures import PictureStore
 from harness.planning.model import Model, generation
 from harness.protocols.registry import open_protocol
