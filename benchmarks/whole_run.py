@@ -40,7 +40,6 @@ from adapters.contract import AdapterInfo, PictureSource, Request
 from adapters.conversation import Reply, Usage
 from adapters.processes import available_cpus
 from harness.pictures import Recipe
-from harness.planning.model import Model
 from harness.planning.plan import Plan, plan_run
 from harness.sample import files
 from harness.session.observers import SessionObserver
@@ -146,7 +145,7 @@ def planned(data: Path, folder: Path, *, look: bool) -> Plan:
         preflight=False,
     )
     plan = plan_run(settings)
-    return replace(plan, model=Model(Instant(look), None, plan.model.sheet))
+    return replace(plan, model=replace(plan.model, adapter=Instant(look), policy=None))
 
 
 def run_rate(plan: Plan) -> tuple[float, int, int]:

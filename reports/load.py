@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import Path
 
 from harness.runs import Run, RunError, manifest_before, open_run
-from harness.runs.answerers import another_deployment, changes
+from harness.runs.manifest import another_deployment, changes
 from harness.tables import TEST_DATA_NOTE
 from parsers import MIND2WEB, Declaration
 

@@ -83,8 +83,7 @@ def _written(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return f"Literal[{', '.join(map(_quoted, get_args(kind)))}]"
     if issubclass(kind, enum.Enum):
-        values = ", ".join(_quoted(member.value) for member in kind)
-        return f"{kind.__name__} | Literal[{values}]"
+        return f"{kind.__name__} | str"
     return str(kind.__name__)
 
 

@@ -96,7 +96,7 @@ def run(dry_run: bool, status: bool, as_json: str | None, details: bool, **_: An
 
             found = estimate(plan)
             if as_json:
-                from harness.session.summary import estimate_json
+                from harness.session.report import estimate_json
 
                 say(estimate_json(plan, found, full=as_json == "full"))
                 return 0
@@ -150,7 +150,7 @@ def conclude(
         display.say(done.how_to_go_on("Run the same line again"))
         return done.exit_code
     if isinstance(console, str):
-        from harness.session.summary import result_json
+        from harness.session.report import result_json
 
         say(result_json(run, full=console == "full"))
     elif details:

@@ -25,8 +25,8 @@ from harness.commands.options import (
 from harness.errors import UserError
 from harness.printing import say
 from harness.session.brief import print_result
-from harness.session.report import result_grid
-from harness.session.summary import plain_results, results_of, scores_json
+from harness.session.report import result_grid, scores_json
+from harness.session.summary import plain_results, results_of
 from harness.settings import Settings, declared_by, written
 from harness.tables import (
     counted,

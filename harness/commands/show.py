@@ -60,8 +60,8 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     from adapters import Reply
     from adapters.embedding import stand_in as vectors
     from harness import dialogue
+    from harness.planning.model import tokens_of
     from harness.planning.plan import plan_run
-    from harness.planning.pricing import tokens_of
     from parsers.records import STATUS_WORDS
 
     plan = plan_run(read_options(model=model or "oracle"), asks=False)

@@ -7,12 +7,26 @@ The engine owns the order and number of calls, retries, time limits, the reply c
 limit. It does not know which steps there are, nor what an answer is worth.
 """
 
-from harness.engine.dialogues import CallLog, Environment, Job, Jobs
+from harness.engine.dialogues import (
+    CallLog,
+    Environment,
+    Job,
+    Jobs,
+    Observer,
+    Outcome,
+    says_nothing,
+)
 from harness.engine.engine import Engine
-from harness.engine.keys import model_key, request_key
-from harness.engine.lanes import Answered, AskLane, Lane, PromptTokens, first_request
+from harness.engine.lanes import (
+    Answered,
+    AskLane,
+    Lane,
+    PromptTokens,
+    first_request,
+    model_key,
+    request_key,
+)
 from harness.engine.limits import Budget, EnginePolicy, Pricing, RetryPolicy
-from harness.engine.observer import Observer, Outcome, says_nothing
 from harness.engine.stopping import (
     CostLimitReached,
     GaveUp,

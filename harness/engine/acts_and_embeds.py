@@ -21,8 +21,16 @@ from adapters.embedding import (
 )
 from harness.dialogue import Act, Embed, Observation
 from harness.engine.dialogues import CallLog, MadeCall, Pending
-from harness.engine.keys import model_key, request_key
-from harness.engine.lanes import PREFLIGHT, Answered, AnyLane, EngineState, Lane, OpenLane
+from harness.engine.lanes import (
+    PREFLIGHT,
+    Answered,
+    AnyLane,
+    EngineState,
+    Lane,
+    OpenLane,
+    model_key,
+    request_key,
+)
 from harness.engine.stopping import ActFailed, FailuresInARow, Halt, ProtocolError, most_severe
 from harness.printing import printable
 from harness.runs import ActRecord, EmbedRecord, digest_of

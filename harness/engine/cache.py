@@ -1,6 +1,6 @@
 """Replies of earlier runs, kept on disk and shared by processes.
 
-A reply is found by the hash of its call (`harness.engine.keys`). Where this does not settle which
+A reply is found by the hash of its call (`harness.engine.lanes`). Where this does not settle which
 weights answer, the key also has what the server said of them (`Answerer.kept_as`).
 
 Only replies that ended normally are kept. A damaged cache must neither stop a run nor give it a

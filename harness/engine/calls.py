@@ -18,11 +18,9 @@ from msgspec import UNSET
 from adapters.contract import Generation, Request
 from adapters.conversation import Finish, Reply
 from harness.dialogue import Act, Ask, Asks, Call, Embed, Replies, Result
-from harness.engine.dialogues import CallLog, KeptReply, MadeCall, OpenDialogue, Pending
-from harness.engine.keys import request_key
-from harness.engine.lanes import Answered, AnyLane, AskLane
+from harness.engine.dialogues import CallLog, KeptReply, MadeCall, Observer, OpenDialogue, Pending
+from harness.engine.lanes import Answered, AnyLane, AskLane, request_key
 from harness.engine.limits import EnginePolicy
-from harness.engine.observer import Observer
 from harness.engine.queues import Seat
 from harness.engine.stopping import (
     Halt,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from adapters.contract import Adapter, AskingSession, EchoRefused, Fatal, PictureSource
 from adapters.conversation import Finish, Picture, Reply
 from harness.engine.calls import Calls
-from harness.engine.dialogues import CallLog, Job, Jobs, OpenDialogue
+from harness.engine.dialogues import CallLog, Job, Jobs, Observer, OpenDialogue, Outcome
 from harness.engine.lanes import (
     AnyLane,
     EngineState,
@@ -20,7 +20,6 @@ from harness.engine.lanes import (
     P,
 )
 from harness.engine.limits import Budget, EnginePolicy
-from harness.engine.observer import Observer, Outcome
 from harness.engine.queues import A, Seat
 from harness.engine.stopping import (
     ActFailed,

@@ -31,8 +31,8 @@ from harness.planning.estimated_calls import (
     estimated_calls,
     preflight_calls,
 )
+from harness.planning.model import DEAREST_PICTURE, text_tokens
 from harness.planning.plan import Plan
-from harness.planning.pricing import DEAREST_PICTURE, text_tokens
 
 
 def _cases() -> dict[str, Case]:

@@ -18,10 +18,9 @@ from harness.benchmarks.shows import Ready
 from harness.dialogue import Act, Ask, Call, Embed, Observation, Result, hold_turns
 from harness.engine import first_request
 from harness.pictures import built_in_picture
-from harness.planning.model import generation
+from harness.planning.model import Model, tokens_of
 from harness.planning.plan import Plan
-from harness.planning.pricing import tokens_of
-from harness.planning.roles import AskedRole, EmbeddingRole
+from harness.planning.roles import EmbeddingRole
 
 CASES = ("low", "expected", "high")
 EXPECTED_REPLY = 250
@@ -83,21 +82,17 @@ def estimated_calls(plan: Plan, question: Ready[Any]) -> list[EstimatedCall]:
 
     def answer(ask: Ask) -> Reply:
         role = plan.roles.get(ask.role)
-        model, usual = plan.model, generation(plan.settings)
-        if isinstance(role, AskedRole):
-            model, usual = role.model, role.generation
-        is_free = model.policy is not None
-        limit = ask.max_tokens or usual.max_tokens
+        model = role if isinstance(role, Model) else plan.model
+        is_free, tier = model.policy is not None, model.settings.tier
+        limit = ask.max_tokens or model.generation.max_tokens
         prompt = tokens_of(ask.conversation, model.info)
         most = tokens_of(ask.conversation, model.info, upper=True) if model.spends else prompt
         _, sent_back = reply_tokens.get(id(ask.conversation.earlier), (None, (0, 0, 0)))
         expected = min(EXPECTED_REPLY, limit)
         low, mean, high = sent_back
         cases = {
-            "low": _usual(model.sheet, model.info, prompt + low, 0, model.tier, is_free),
-            "expected": _usual(
-                model.sheet, model.info, prompt + mean, expected, model.tier, is_free
-            ),
+            "low": _usual(model.sheet, model.info, prompt + low, 0, tier, is_free),
+            "expected": _usual(model.sheet, model.info, prompt + mean, expected, tier, is_free),
             "high": _at_most(model.sheet, model.info, most + high, limit, model.tiers, is_free),
         }
         calls.append(EstimatedCall(ask, prompt, model.info, cases, turns - 1))
@@ -151,18 +146,19 @@ def preflight_calls(plan: Plan) -> Iterator[Case]:
     if plan.preflights:
         model = plan.model
         picture = built_in_picture() if plan.pictures.name != "none" else None
-        request = first_request(picture, generation(plan.settings))
+        request = first_request(picture, model.generation)
         tokens = tokens_of(request.conversation, model.info, upper=model.spends)
         is_free = model.policy is not None
         # The first call is made at once, also before batches.
-        limit, tiers = request.generation.max_tokens, () if model.tier == "batch" else model.tiers
+        limit = request.generation.max_tokens
+        tiers = () if model.settings.tier == "batch" else model.tiers
         yield _at_most(model.sheet, model.info, tokens, limit, tiers, is_free)
     for name in plan.preflighted_roles:
         role = plan.roles[name]
-        if isinstance(role, AskedRole):
+        if isinstance(role, Model):
             request = first_request(None, role.generation)
-            tokens = tokens_of(request.conversation, role.model.info, upper=role.spends)
-            yield _at_most(role.model.sheet, role.info, tokens, role.generation.max_tokens)
+            tokens = tokens_of(request.conversation, role.info, upper=role.spends)
+            yield _at_most(role.sheet, role.info, tokens, role.generation.max_tokens)
         else:
             yield _at_most(role.sheet, role.info, role.upper_tokens(("ready",)), 0)
 

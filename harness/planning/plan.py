@@ -1,4 +1,8 @@
-"""Plans a run: opens and checks everything that it needs, without calling the model."""
+"""Plans a run: opens and checks everything that it needs, without calling the model.
+
+`check_plan` refuses settings that do not go together, or that have no effect on a run. Whoever
+wonders why an option is refused finds the line by its text.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +12,40 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adapters import Adapter
+from adapters import Adapter, AdapterInfo
+from adapters.contract import Generation
 from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
 from harness.benchmarks.contract import calls_about
 from harness.benchmarks.opening import check_asks, open_with
 from harness.benchmarks.shows import Ready, Shows
-from harness.errors import from_leaf
+from harness.errors import UserError, from_leaf
 from harness.pictures import PicturePolicy
-from harness.planning.check import check_plan
 from harness.planning.data import Selected, open_data
-from harness.planning.model import SERVED, Model, default_limit, open_model, open_policy
+from harness.planning.model import (
+    Model,
+    at_own_server,
+    default_limit,
+    only_for,
+    open_model,
+    open_policy,
+    refuse,
+)
 from harness.policies import Policy, is_policy
-from harness.protocols import PROTOCOLS, AskingProtocol, completed_options, open_protocol
+from harness.protocols import (
+    PROTOCOLS,
+    AskingProtocol,
+    completed_options,
+    open_protocol,
+    text_first,
+)
 from harness.runs import Setup, StepKey
 from harness.runs.directory import settled_before
-from harness.settings import OF_MODEL, RUNS, SETTINGS, Settings, directory_of, on_record
+from harness.settings import OF_MODEL, RUNS, SETTINGS, Settings, directory_of, on_record, written
 
 if TYPE_CHECKING:
     from harness.planning.roles import OpenRole
+
 
 FLEX_TIMEOUT_S = 900.0
 """Seconds that a reply may take on flex; the providers advise to allow as much."""
@@ -156,6 +175,7 @@ def plan_run(
     if settings.redo or settings.redo_from:
         redo = from_leaf("harness.redo:Redo")(settings)
         settings = redo.settings
+    settings = at_own_server(settings)
     if settings.tier == "flex" and "timeout_s" not in settings.given:
         settings = replace(settings, timeout_s=FLEX_TIMEOUT_S)
     # Who answers, and how much it may say.
@@ -166,8 +186,6 @@ def plan_run(
         model = open_model(settings, adapter, asks=asks)
     info = model.info if model else None
     usual = default_limit(settings, info)
-    if settings.with_server:
-        settings = replace(settings, base_url=SERVED)
     # What is asked about, and how.
     source = benchmark_of(settings)
     settings = replace(settings, max_tokens=settings.max_tokens or usual)
@@ -191,8 +209,11 @@ def plan_run(
         place = directory_of(replace(done, benchmark=done.protocol), source.home)
         done = replace(done, out=str(place))
     directory = directory_of(done, folder)
-    if model is None:
-        model = open_policy(done, policy, protocol, source)
+    model = (
+        open_policy(done, policy, protocol, source)
+        if model is None
+        else replace(model, settings=done)
+    )
     shows = Shows.opened(done, source.options, protocol, model.info, blind=not model.sees)
     check_plan(
         done,
@@ -252,7 +273,7 @@ def setup_of(plan: Plan) -> Setup:
         as_usual = [name for name in protocol.of_model if of_protocol[name] == usual[name]]
         config[OF_MODEL] = as_usual
     names = {name: role.info.name for name, role in plan.roles.items()}
-    roles = {name: role.told() for name, role in plan.roles.items()}
+    roles = {name: role.described() for name, role in plan.roles.items()}
     # Of all shards together: shards of one run must agree in everything but their number.
     entries = plan.selected.whole.entries
     return Setup(
@@ -277,3 +298,66 @@ def setup_of(plan: Plan) -> Setup:
         seed=settings.seed,
         pictures=plan.pictures.text,
     )
+
+
+OF_ADAPTER = ("base_url", "adapter_option", "with_server")
+"""Settings that decide which adapter is made, and how."""
+
+
+def check_plan(
+    settings: Settings,
+    protocol: AskingProtocol,
+    info: AdapterInfo,
+    pictures: PicturePolicy,
+    *,
+    is_policy: bool,
+    is_own: bool,
+) -> None:
+    """Check completed settings before data are opened, and what their model (`info`) can do.
+
+    `is_policy` says whether a policy answers, `is_own` whether the model is the caller's own.
+    Raises `UserError`.
+    """
+    name = protocol.name
+    if is_own:
+        why = f"on '{settings.model}', which was made by the caller; leave it out"
+        refuse(settings, OF_ADAPTER, why)
+    if is_policy:
+        why = f"on the policy '{settings.model}'; leave it out"
+        refuse(settings, only_for("model", "hosted"), why)
+    if protocol.calls(1 << 10) == (0, 0):
+        asking = ("max_tokens", "repeats", "samples", "redo")
+        refuse(settings, asking, f"on '{name}', which makes no calls; leave it out")
+    for one, other in (("vote", "samples"), ("redo_from", "redo")):
+        if not getattr(settings, other):
+            refuse(settings, (one,), f"without {written(other)}; add that, or leave it out")
+    if settings.tier == "batch":
+        from_leaf("harness.batches.passes:check")(settings)
+    else:
+        why = "without --tier batch; add that, or leave it out"
+        refuse(settings, ("wait", "queue_tokens"), why)
+    if settings.shuffles > 1 and settings.repeats > 1:
+        raise UserError("give --repeats or --protocol-option shuffles: each shuffle is asked once")
+    if settings.shuffles > 1 and not protocol.needs.shuffles:
+        raise UserError(f"'{name}' shuffles nothing; use --repeats")
+    decoding = Generation(temperature=settings.temperature, effort=settings.effort)
+    if (settings.samples or 1) > 1 and info.greedy(decoding):
+        raise UserError(
+            f"--samples has no effect on {info.name} at temperature 0, where all replies are "
+            "alike; add --temperature 0.7, say, or leave it out",
+        )
+    if pictures.name != "none" and not info.takes_pictures:
+        hint = (
+            f"'{name}' cannot be asked without them"
+            if protocol.needs.sees
+            else "ask it text only with --image-policy none"
+        )
+        raise UserError(f"{info.name} takes no pictures; {hint}")
+    if pictures.name == "none" and protocol.needs.sees:
+        raise UserError(f"--image-policy none: '{name}' cannot be asked without pictures")
+    if pictures.name == "none" and text_first(protocol):
+        raise UserError(
+            "--protocol-option order=text-first: --image-policy none shows no picture; leave out "
+            "one of them"
+        )
+    protocol.check(pictures, info)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from adapters import (
@@ -21,24 +20,24 @@ from adapters import (
     Embedder,
     EmbedderInfo,
     Fatal,
-    ModelInfo,
     UnknownName,
 )
-from adapters.contract import Generation
 from adapters.embedding import Loading
 from adapters.prices import PriceSheet
 from adapters.secrets import identity_of
 from harness.engine import Lane, Pricing
 from harness.errors import UserError
 from harness.planning.model import (
+    TURN_TOKENS,
+    UPPER_TEXT,
     Model,
     default_limit,
-    generation,
+    may_spend,
     open_model,
     options_of,
     prices_of,
+    text_tokens,
 )
-from harness.planning.pricing import TURN_TOKENS, UPPER_TEXT, may_spend, text_tokens
 from harness.policies import is_policy
 from harness.protocols import AskingProtocol, Role
 from harness.settings import HANDED_OVER, SETTINGS, Settings, read_settings
@@ -52,52 +51,9 @@ _NOT_OF_A_ROLE = ("model", "role", "adapter_option")
 
 
 @dataclass(frozen=True)
-class AskedRole:
-    """A role with its own model."""
-
-    name: str
-    settings: Settings
-    """Those of this role alone."""
-    model: Model
-
-    @property
-    def info(self) -> ModelInfo:
-        return self.model.info
-
-    @property
-    def spends(self) -> bool:
-        return self.model.spends
-
-    @property
-    def can_be_limited(self) -> bool:
-        return self.model.can_be_limited
-
-    @cached_property
-    def generation(self) -> Generation:
-        return generation(self.settings)
-
-    def pricing(self) -> Pricing | None:
-        return self.model.pricing()
-
-    def lane(self) -> Lane:
-        """Return what the engine needs to ask it."""
-        return self.model.lane(self.settings)
-
-    def told(self) -> dict[str, Any]:
-        return {**identity_of(self.info), "generation": self.generation.plain()}
-
-    def loaded(self) -> AskedRole:
-        return replace(self, model=self.model.loaded())
-
-    async def close(self) -> None:
-        await self.model.adapter.close()
-
-
-@dataclass(frozen=True)
 class EmbeddingRole:
     """A role that turns texts into vectors."""
 
-    name: str
     embedder: Embedder
     sheet: PriceSheet
 
@@ -140,7 +96,8 @@ class EmbeddingRole:
         """Return what the engine needs to ask it."""
         return Lane(self.embedder, pricing=self.pricing())
 
-    def told(self) -> dict[str, Any]:
+    def described(self) -> dict[str, Any]:
+        """Return what a run records of it."""
         return identity_of(self.info)
 
     def loaded(self) -> EmbeddingRole:
@@ -152,7 +109,7 @@ class EmbeddingRole:
         await self.embedder.close()
 
 
-OpenRole = AskedRole | EmbeddingRole
+OpenRole = Model | EmbeddingRole
 
 
 def open_roles(
@@ -190,7 +147,7 @@ def open_roles(
         own = {k.partition(".")[2]: v for k, v in chosen.items() if k.startswith(f"{role.name}.")}
         try:
             of_role = _settings_of(chosen[role.name], own, settings)
-            opened[role.name] = (_asked if role.kind == "ask" else _embedding)(role, of_role, asks)
+            opened[role.name] = (_asked if role.kind == "ask" else _embedding)(of_role, asks)
         except (UserError, ValueError, UnknownName) as error:
             raise UserError(f"--role {role.name}: {error}") from error
         except Fatal as error:
@@ -226,7 +183,7 @@ def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
     return replace(read, given=read.given - ({"timeout_s"} - own.keys()))
 
 
-def _asked(role: Role, settings: Settings, asks: bool) -> AskedRole:
+def _asked(settings: Settings, asks: bool) -> Model:
     _check_answers(settings.model)
     model = open_model(settings, asks=asks)
     limits = settings.max_tokens or default_limit(settings, model.info)
@@ -234,7 +191,7 @@ def _asked(role: Role, settings: Settings, asks: bool) -> AskedRole:
         raise UserError("max_tokens is one number: the limit of each of its replies")
     if asks and not model.on_this_machine:
         model = model.loaded()
-    return AskedRole(role.name, replace(settings, max_tokens=limits), model)
+    return replace(model, settings=replace(settings, max_tokens=limits))
 
 
 def _check_answers(name: str) -> None:
@@ -246,10 +203,10 @@ def _check_answers(name: str) -> None:
         raise UserError(f"'{name}' is a policy; it needs a model (vlm-eval models)")
 
 
-def _embedding(role: Role, settings: Settings, asks: bool) -> EmbeddingRole:
+def _embedding(settings: Settings, asks: bool) -> EmbeddingRole:
     unused = sorted(settings.given - {"model", "adapter_option", *HANDED_OVER})
     if unused:
         raise UserError(f"{unused[0]} has no effect on an embedder; leave it out")
     open_embedder = EMBEDDING_MODELS.make if asks else EMBEDDING_MODELS.keyless
     embedder = open_embedder(settings.model, **options_of(settings))
-    return EmbeddingRole(role.name, embedder, prices_of(settings))
+    return EmbeddingRole(embedder, prices_of(settings))

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from harness.errors import UserError, from_leaf
-from harness.planning.model import Model
+from harness.planning.model import Model, tier_lines
 from harness.planning.plan import Plan
-from harness.planning.pricing import tier_lines
 from harness.settings import Settings
 
 if TYPE_CHECKING:

@@ -14,18 +14,21 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from harness.errors import RunError, RunInUse
-from harness.runs.answerers import REPLY, Facts, changes, with_facts
 from harness.runs.files import BLOBS, CALLS, STEPS, Blobs, cut_torn, replace_file, sealed
 from harness.runs.journal import Journal
 from harness.runs.manifest import (
     MANIFEST,
+    REPLY,
+    Facts,
     Manifest,
     Redone,
     Setup,
     Start,
+    changes,
     check_same,
     is_same,
     read_manifest,
+    with_facts,
     write_manifest,
 )
 from harness.runs.on_record import (

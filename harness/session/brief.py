@@ -13,7 +13,7 @@ from harness.benchmarks.scoring import Records
 from harness.pictures import show_answers
 from harness.planning.model import limits_of
 from harness.runs import Manifest, Run, Unit
-from harness.runs.answerers import changes
+from harness.runs.manifest import changes
 from harness.runs.on_record import reused_replies
 from harness.session.deployment import higher, unusable_replies
 from harness.session.summary import agreement_line

@@ -27,8 +27,8 @@ from harness.runs import CallRecord, Manifest, Run, RunError, StepKey, Unit, ope
 from harness.runs.records import call_id, shared_unit
 from harness.runs.run import settings_of
 from harness.session.brief import print_result
-from harness.session.report import Notes, result_grid
-from harness.session.summary import result_json, results_of, summarise
+from harness.session.report import Notes, result_grid, result_json
+from harness.session.summary import results_of, summarise
 from harness.settings import Settings, written
 from harness.tables import Grid, counted
 from parsers import READING

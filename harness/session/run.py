@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -54,33 +54,28 @@ async def carry_out(plan: Plan, observer: SessionObserver) -> Finished:
     }
     with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
         directory.detail = plan.source.Detail
-        asked = await _ask(plan, directory, observer)
-        if asked.stopped is not None:
-            reached = isinstance(asked.stopped, CostLimitReached)
-            directory.note_measured({STOPPED: str(asked.stopped), REACHED_COST_LIMIT: reached})
-            if isinstance(asked.stopped, NoAnswers):
+        stopped, waiting, pictures = await _ask(plan, directory, observer)
+        if stopped is not None:
+            reached = isinstance(stopped, CostLimitReached)
+            directory.note_measured({STOPPED: str(stopped), REACHED_COST_LIMIT: reached})
+            if isinstance(stopped, NoAnswers):
                 directory.note_measured({NO_ANSWERS: True})
         directory.sync()
-        done = _finished(plan, asked)
+        done = _finished(plan, stopped, waiting, pictures)
         if done.complete:
             directory.finish(done.summary, complete=True)
     observer.finished(done)
     return done
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """End of the calls of a session."""
+async def _ask(
+    plan: Plan, directory: RunDirectory, observer: SessionObserver
+) -> tuple[Stopped | None, str, PictureStats]:
+    """Hold the dialogues that are not on record yet, and close everything that they needed.
 
-    stopped: Stopped | None
-    """Why it ended before the last dialogue."""
-    waiting: str
-    """Reason why the run waits; "" if it does not."""
-    pictures: PictureStats
-
-
-async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -> _Asked:
-    """Hold the dialogues that are not on record yet, and close everything that they needed."""
+    Returns why it ended before the last dialogue, why the run waits ("" if it does not), and counts
+    of pictures.
+    """
     settings, model, say = plan.settings, plan.model, observer.notice
     policy = engine_policy(settings)
     directory.warn = say
@@ -91,8 +86,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         # Closed in reverse order.
         for role in plan.roles.values():
             closing.push_async_callback(role.close)
-        if not model.is_borrowed:
-            closing.push_async_callback(model.adapter.close)
+        closing.push_async_callback(model.close)
         cache = _reply_cache(plan, say)
         if cache is not None:
             closing.push_async_callback(cache.close)
@@ -121,7 +115,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             )
         deployment = Deployment(plan, before, lambda reason: engine.stop(reason), say)
         session = Session(plan, directory, pictures, observer, deployment)
-        lane = model.lane(settings)
+        lane = model.lane()
         lanes = {name: role.lane() for name, role in plan.roles.items()}
         engine = Engine(
             lane if batches is None else batches.lane(lane),
@@ -157,11 +151,12 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             except Stopped as reason:
                 stopped = reason
         session.end()
-    waiting = batches.waiting if batches else ""
-    return _Asked(stopped, waiting, pictures.stats)
+    return stopped, batches.waiting if batches else "", pictures.stats
 
 
-def _finished(plan: Plan, asked: _Asked) -> Finished:
+def _finished(
+    plan: Plan, stopped: Stopped | None, waiting: str, pictures: PictureStats
+) -> Finished:
     """The result of a session, with the summary of what is on record of the run."""
     run, settings, source = open_run(plan.directory), plan.settings, plan.source
     run.benchmark = source
@@ -173,12 +168,12 @@ def _finished(plan: Plan, asked: _Asked) -> Finished:
         records,
         summarise(records, settings, source, run.manifest, found),
         found,
-        complete=asked.stopped is None and settled == plan.dialogues and not asked.waiting,
-        stopped=None if asked.stopped is None else str(asked.stopped),
-        pictures=asked.pictures,
-        reached_cost_limit=isinstance(asked.stopped, CostLimitReached),
-        without_answers=isinstance(asked.stopped, NoAnswers),
-        waiting=asked.waiting,
+        complete=stopped is None and settled == plan.dialogues and not waiting,
+        stopped=None if stopped is None else str(stopped),
+        pictures=pictures,
+        reached_cost_limit=isinstance(stopped, CostLimitReached),
+        without_answers=isinstance(stopped, NoAnswers),
+        waiting=waiting,
     )
 
 

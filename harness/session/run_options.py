@@ -75,46 +75,7 @@ class RunOptions(TypedDict, total=False):
     """Rows without a possible answer: excluded from the headline, or counted as failures."""
     unattempted: Literal["exclude", "fail"]
     """Steps without an answer yet: excluded, or counted as failures."""
-    exclude_status: (
-        Status
-        | Literal[
-            "answered",
-            "none",
-            "ambiguous",
-            "no_element",
-            "out_of_range",
-            "parse_error",
-            "refusal",
-            "out_of_turns",
-            "empty",
-            "truncated",
-            "content_filter",
-            "provider_refused",
-            "too_long",
-            "not_offered",
-            "no_reply",
-        ]
-        | Sequence[
-            Status
-            | Literal[
-                "answered",
-                "none",
-                "ambiguous",
-                "no_element",
-                "out_of_range",
-                "parse_error",
-                "refusal",
-                "out_of_turns",
-                "empty",
-                "truncated",
-                "content_filter",
-                "provider_refused",
-                "too_long",
-                "not_offered",
-                "no_reply",
-            ]
-        ]
-    )
+    exclude_status: Status | str | Sequence[Status | str]
     """Exclude steps that ended with this status; may be repeated, and the result says so."""
     out: str | Path | None
     """Run directory. Default: runs/<name made from the settings>."""

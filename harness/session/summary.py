@@ -1,16 +1,14 @@
-"""From the lines of a run to its numbers: what the table, `summary.json` and `--json` show.
+"""From the lines of a run to its numbers: what the table shows and `summary.json` keeps.
 
 Everything here is computed from step records alone, so it can be computed again.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -18,18 +16,12 @@ from adapters import Usage
 from harness.benchmarks import Benchmark, benchmark
 from harness.benchmarks.scoring import Records, bounds_of
 from harness.pictures import show_answers
-from harness.runs import Manifest, Run, StepKey, Unit
+from harness.runs import Manifest, StepKey, Unit
 from harness.runs.on_record import by_role, by_tier
-from harness.runs.scores import scores_of
 from harness.settings import Settings
 from parsers import AggregationRules, Counts, Declaration, Estimate, Results, every_result, results
 from parsers.counting import Trial
 from parsers.records import Status
-
-if TYPE_CHECKING:
-    from harness.planning.estimate import CostEstimate
-    from harness.planning.plan import Plan
-
 
 Found = Mapping[tuple[str, str], Results]
 """The numbers of a run: of all its units by ("", ""), and of each value of each declared group."""
@@ -235,87 +227,3 @@ class RunningScores:
         """The results of some records."""
         declared = benchmark(self.settings.benchmark).declared
         return total_of(records, self.settings, declared)
-
-
-def result_json(run: Run, *, full: bool, summary: Mapping[str, Any] | None = None) -> str:
-    """Write the headline scores of a run, or with `full` its whole summary.
-
-    `summary` replaces that of the run, as where it was scored again. Raises `RunError`.
-    """
-    found = run.summary if summary is None else {"complete": run.complete, **summary}
-    manifest = run.manifest
-    about = {
-        "directory": str(run.path),
-        "complete": run.complete,
-        "model": manifest.model_name,
-        "benchmark": manifest.config.get("benchmark"),
-        "splits": manifest.dataset.get("splits"),
-        "protocol": manifest.config.get("protocol"),
-    }
-    if full:
-        return json.dumps({"directory": str(run.path), **found}, indent=2)
-    return scores_json(about, found, manifest.declaration)
-
-
-def scores_json(about: Mapping[str, Any], summary: Mapping[str, Any], declared: Declaration) -> str:
-    """Write the headline scores of a summary, behind what it is `about`, a value per line."""
-    counts = summary["counts"][0]
-    scores = {
-        name: {
-            "value": score.value,
-            "low": score.interval.low if score.interval else None,
-            "high": score.interval.high if score.interval else None,
-            "n": score.n,
-            "over": score.over,
-        }
-        for name, score in scores_of(summary, declared, "scores").items()
-    }
-    return _lines(
-        {
-            **about,
-            declared.units: counts["n_settled"],
-            "statuses": counts["statuses"],
-            **({"cost": summary["cost"]} if "cost" in summary else {}),
-            "scores": scores,
-        }
-    )
-
-
-def estimate_json(plan: Plan, estimate: CostEstimate, *, full: bool) -> str:
-    """Write an estimate: calls, tokens and US dollars of three lengths of replies.
-
-    With `full` it has the parts of each role and of the prompts, too.
-    """
-    settings = plan.settings
-    values: dict[str, Any] = {
-        "directory": str(plan.directory),
-        "model": plan.model.info.name,
-        "benchmark": settings.benchmark,
-        "protocol": settings.protocol,
-        plan.dataset.units: estimate.steps,
-        "invalid": estimate.invalid,
-        "calls": [estimate.calls_at_least, estimate.calls_at_most],
-        "pictures": estimate.pictures,
-        **{name: asdict(case) for name, case in estimate.cases.items()},
-    }
-    if full:
-        values |= {
-            "not_offered": estimate.not_offered,
-            "too_long": estimate.too_long,
-            "picture_tokens": estimate.picture_tokens,
-            "text_tokens": estimate.text_tokens,
-            "roles": {name: asdict(role) for name, role in estimate.roles.items()},
-        }
-    return _lines(values)
-
-
-def _lines(values: Mapping[str, Any]) -> str:
-    """Write an object with a value a line; the scores have a line each."""
-    lines = []
-    for name, value in values.items():
-        text = json.dumps(value)
-        if name == "scores":
-            each = ",\n".join(f"    {json.dumps(key)}: {json.dumps(value[key])}" for key in value)
-            text = f"{{\n{each}\n  }}"
-        lines.append(f"  {json.dumps(name)}: {text}")
-    return "{\n" + ",\n".join(lines) + "\n}"

@@ -6,19 +6,22 @@
 
 Options of the command line, keys of `--config`, the configuration on record and refusals of values
 follow from the declarations (`declared`). What does not go together is refused in plain code:
-`harness.planning.check`.
+`harness.planning.plan`.
 """
 
 from harness.settings.declared import Settings
 from harness.settings.record import (
     FIELDS,
+    GROUPS,
     HANDED_OVER,
     OF_MODEL,
     RUNS,
     SETTINGS,
     SEVERAL,
     VERIFIED,
+    Setting,
     allow_code,
+    declared_by,
     directory_name,
     directory_of,
     field_of,
@@ -30,11 +33,6 @@ from harness.settings.record import (
     read_settings,
     unknown,
     written,
-)
-from harness.settings.setting import (
-    GROUPS,
-    Setting,
-    declared_by,
 )
 
 __all__ = [

@@ -3,7 +3,7 @@
     vlm-eval -m lexical -m random -b sample -b mt-sample
     vlm-eval --config seeds.toml        # model = ["lexical", "random"], seed = [1, 2, 3]
 
-`matrix` makes cells of the options, `planning` opens each once and reads how far it is, `command`
-carries them out one after the other, and `tables` prints it. A cell is an ordinary run, known only
-by its directory: after any interruption, the same line goes on.
+`planning` makes cells of the options, opens each once and reads how far it is; `command` carries
+them out one after the other. A cell is an ordinary run, known only by its directory: after any
+interruption, the same line goes on.
 """

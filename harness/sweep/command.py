@@ -33,12 +33,14 @@ from harness.session.display import Display
 from harness.session.observers import open_observers
 from harness.session.run import carry_out
 from harness.settings import RUNS
-from harness.sweep.matrix import FOR_ALL, Values, read_matrix
 from harness.sweep.planning import (
+    FOR_ALL,
     Planned,
     Standing,
+    Values,
     estimate_grid,
     plan_cells,
+    read_matrix,
     standing_of,
     status_grid,
 )

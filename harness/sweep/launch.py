@@ -21,7 +21,7 @@ from harness import __version__
 from harness.commands.options import is_given, read_options, require
 from harness.commands.run import describes_several, run
 from harness.errors import UserError
-from harness.planning.model import SERVED, open_model
+from harness.planning.model import at_own_server, open_model
 from harness.planning.spending import is_agreed
 from harness.policies import is_policy
 from harness.printing import say
@@ -65,7 +65,7 @@ def _read(options: list[str]) -> Settings:
             raise UserError("launch is for runs: leave out --dry-run and --status")
         if is_given(context, "shard"):
             raise UserError("launch gives every task its shard: leave out --shard")
-        settings = read_options()
+        settings = at_own_server(read_options())
         for name in FIELDS:
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 _refuse_secrets(name, getattr(settings, name))
@@ -90,8 +90,7 @@ def _runs_here(settings: Settings) -> bool:
     if not settings.model or is_policy(settings.model):
         return False
     with contextlib.suppress(UnknownName):  # `open_model` says more about it.
-        address = SERVED if settings.with_server else settings.base_url
-        if resolve(settings.model, base_url=address).runs_here:
+        if resolve(settings.model, base_url=settings.base_url).runs_here:
             return True
     model = open_model(settings, asks=False)
     if model.spends and not is_agreed(settings):

@@ -23,7 +23,7 @@ from adapters.conversation import (
 )
 from harness.dialogue import Ask
 from harness.pictures import PicturePolicy, PictureStore, Recipe, plan, read_size, stored_picture
-from harness.planning.pricing import tokens_of
+from harness.planning.model import tokens_of
 from harness.runs import CallRecord
 from harness.verify.declared import Declared
 from harness.verify.scenes import MARKS, digits, draw, mark_places, picture_digest

@@ -13,7 +13,7 @@ from adapters.conversation import Picture, Reply
 from harness.pictures import PictureStore
 from harness.planning.plan import Plan
 from harness.runs import RunDirectory
-from harness.runs.answerers import another_deployment
+from harness.runs.manifest import another_deployment
 from harness.settings import VERIFIED
 from harness.verify.calls import CALLS, stored
 from harness.verify.checks import rows

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from adapters.contract import Fatal, Request
 from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, Job, Outcome, Stopped, on_interrupt
-from harness.engine.observer import Observer
+from harness.engine.dialogues import Observer
 from harness.pictures import PictureStore
 from harness.planning.model import Model, generation
 from harness.protocols.registry import open_protocol
@@ -85,7 +85,7 @@ class Verification:
         ended, begun = list[Outcome](), time.monotonic()
         try:
             engine = Engine(
-                self.model.lane(self.settings),
+                replace(self.model, settings=self.settings).lane(),
                 self.store,
                 self.probe,
                 policy=engine_policy(self.settings),

@@ -29,9 +29,8 @@ from adapters.contract import EchoRefused
 from harness.dialogue import Ask, Dialogue
 from harness.engine import Job
 from harness.engine.cache import ReplyCache
-from harness.engine.dialogues import KeptReply
-from harness.engine.observer import Observer, says_nothing
-from harness.planning.pricing import tokens_of
+from harness.engine.dialogues import KeptReply, Observer, says_nothing
+from harness.planning.model import tokens_of
 from harness.runs import CallRecord, MessageRecord
 from harness.runs.records import line_decoder, to_line
 from parsers.records import STATUS_WORDS, Prediction, Status

@@ -10,7 +10,7 @@ import pytest
 
 from adapters.conversation import Finish
 from harness.runs import RunDirectory, open_run
-from harness.runs.answerers import Facts, changes
+from harness.runs.manifest import Facts, changes
 from tests.harness.runs.examples import SETUP, call
 
 FACTS = {"id": "m", "root": "/w/1", "created": "17", "quantization": "fp8", "reply": "w-1"}

@@ -75,7 +75,7 @@ def test_first_units_without_an_answer_stop_the_run_unsettled(kind: str, concurr
         asked = server.count
         assert called.code == 2
         assert "none of the first 5 steps got an answer" in called.err
-        for word in (*words, "--max-tokens", "--benchmark-option=score_failures=yes"):
+        for word in (*words, "--max-tokens", "score_failures=yes"):
             assert word in called.err.splitlines()[-1]
         assert not settled("a")
         assert not Path("a/summary.json").exists()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-import pytest
-
 from adapters.contract import Request
 from parsers import letter
 from tests.harness.commands.tool import (
@@ -15,11 +13,9 @@ from tests.harness.commands.tool import (
     calls,
     is_right,
     steps,
-    summary,
 )
 
 RANKED = (*ONE_TASK, "--ranker", "lexical", "--no-cache")
-NAMES = ("seeact-choice", "mindact-choice", "mindact-generate", "seq2seq")
 
 
 def by_chance(request: Request) -> str:
@@ -40,17 +36,6 @@ def without_letters(request: Request) -> str:
 
 def script(name: str) -> str:
     return f"scripted:{__name__}:{name}"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_oracle_is_right_everywhere_and_lexical_somewhere_else(name: str) -> None:
-    asked = ("--protocol", name, *RANKED)
-    assert call("--model", "oracle", *asked, "--out", "o").code == 0
-    assert call("--model", "lexical", *asked, "--out", "l").code == 0
-    offered = [s for s in steps("o") if s["asked"] and s["prediction"]["status"] != "not_offered"]
-    assert offered and all(s["scores"]["success"] for s in offered)
-    assert summary("l")["complete"] is True
-    assert {s["step_id"] for s in steps("l")} == {s["step_id"] for s in steps("o")}
 
 
 def test_a_positive_that_is_not_among_the_first_is_zero_without_a_call() -> None:

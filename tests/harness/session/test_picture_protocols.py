@@ -37,15 +37,6 @@ def script(name: str) -> str:
     return f"scripted:{__name__}:{name}"
 
 
-@pytest.mark.parametrize("asked", [MARKS, POINTS, SEECLICK], ids=lambda asked: asked[-1])
-def test_the_oracle_is_right_wherever_something_can_be_marked_or_hit(
-    asked: tuple[str, ...],
-) -> None:
-    assert call("--model", "oracle", *asked, "--out", "o").code == 0
-    valid = [s for s in steps("o") if s["asked"]]
-    assert valid and all(s["scores"]["success"] for s in valid)
-
-
 def test_what_the_matcher_costs_is_told_beside_what_the_model_got_wrong() -> None:
     told = call("--model", "oracle", *WORDS, "--details", "--out", "o")
     assert told.code == 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.errors import UserError
-from harness.sweep.matrix import Matrix, read_matrix
+from harness.sweep.planning import Matrix, read_matrix
 from tests.harness.commands.tool import call
 
 TWO = """

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.runs import open_run
-from harness.runs.answerers import another_deployment
+from harness.runs.manifest import another_deployment
 from reports.load import deployment_lines, open_runs
 from reports.published.keys import Matcher
 from reports.published.source import published_rows
