@@ -69,7 +69,7 @@ BY = (
     "ranked. Over several benchmarks, a row per model and a column per benchmark.",
 )
 @click.option(
-    "--common", is_flag=True, help="Count only the steps for which all runs have an outcome."
+    "--common", is_flag=True, help="Count only the steps with an outcome in all runs."
 )
 @PLOT
 @click.option(
