@@ -163,7 +163,7 @@ class Matcher:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """Parts of the run's deployment that a verification found broken; no row compares with such."""
+        """Parts of the deployment that a verification found broken; no row compares with such."""
         found = (self._run.manifest.deployment or {}).get("broken")
         return tuple(map(str, found)) if isinstance(found, list) else ()
 
