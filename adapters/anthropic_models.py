@@ -1,4 +1,4 @@
-"""What is known of each Claude model: its picture rule, prompt cache and thinking; and how the
+"""Facts about each Claude model (its picture rule, prompt cache and thinking), and how the
 API counts its tokens."""
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ _LONGEST = 2_000
 _MOST = 96
 _CELL = re.compile(rf"[^\w<]*+(?:(?:the|selected|chosen|final)\s)?({_KEYS})[^\w<]*+", re.IGNORECASE)
 _BEGUN = re.compile(r"[:=](\s+\W+)?\Z")
-"""The end of a cell in which a value has begun."""
+"""The end of a cell that has begun a value."""
 _BAR = re.compile(r"(?<!\\)[|\t\u2502\u2503\uff5c]")
 _ROW = re.compile(r"<tr\b[^<>]*>\s*<t[dh]\b[^<>]*>|</t[dh]>\s*</tr>", re.IGNORECASE)
 _BETWEEN = re.compile(r"</t[dh]>\s*<t[dh]\b[^<>]*>", re.IGNORECASE)

@@ -48,12 +48,12 @@ def judged(
     Args:
         values: by the name of the measure; None, or no value, for what was not measured.
         said: what else was read from the replies, by name, for the record.
-        status: why there is no verdict, for values that are missing.
+        status: why the verdict is missing, for values that are missing.
     """
     action = Action("judge") if status is Status.ANSWERED else None
     return Prediction(status, action, parsed={**(said or {}), **values})
 
 
 def seen(view: TrajectoryView, moment: Moment) -> tuple[Picture, ...]:
-    """Return the picture of a step as it is sent; () where there is none, or pictures are off."""
+    """Return the picture of a step to send; () where there is none, or pictures are off."""
     return view.pictures[moment.picture : moment.picture + 1] if moment.picture is not None else ()

@@ -83,7 +83,7 @@ class Eyes:
             write_cached(kept, _TO_KEEP.encode(found))
         try:
             place = Recipe.parse(picture.recipe).to_page
-        except ValueError:  # It is sent as it is stored.
+        except ValueError:  # It is sent unchanged.
             return tuple(TextLine(*line) for line in found)
         return tuple(
             TextLine(text, *place(left, top), *place(right, bottom))

@@ -1,6 +1,6 @@
 """Refuses settings that do not go together, or that have no effect on a run.
 
-Whoever wonders why an option is refused finds the line by its text.
+The text of a refusal leads to its line here.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Plan:
     source: Benchmark
     """The benchmark of this run."""
     shows: Shows
-    """What is shown of its units."""
+    """The shown parts of its units."""
     selected: Selected
     model: Model
     directory: Path
@@ -168,7 +168,7 @@ def plan_run(
     usual = default_limit(settings, info)
     if settings.with_server:
         settings = replace(settings, base_url=SERVED)
-    # What is asked about, and how.
+    # Units to ask about, and how.
     source = benchmark_of(settings)
     settings = replace(settings, max_tokens=settings.max_tokens or usual)
     if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:

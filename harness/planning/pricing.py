@@ -1,4 +1,4 @@
-"""What the calls of a model cost: its prices, its tokens, and the provider's tier that serves them.
+"""The cost of a model's calls: its prices, its tokens, and the provider's tier that serves them.
 
 A tier changes no reply. It is part of neither a run's identity nor the key of the reply cache, and
 a run may go on with another one.

@@ -48,7 +48,7 @@ def _written(pieces: Iterable[Piece]) -> Iterable[str]:
 
 
 class Place(NamedTuple):
-    """The corner and the scale with which the viewport of a frame is drawn on the page."""
+    """Corner and scale of a frame's viewport as drawn on the page."""
 
     x: float = 0.0
     y: float = 0.0

@@ -57,7 +57,7 @@ def record_task(
         browser: path of Chromium; None for the system's.
 
     Returns:
-        The written file; None if there are no steps.
+        The written file; None without steps.
 
     Raises:
         UserError: playwright, Chromium or the page is missing, a script cannot continue, or no

@@ -17,7 +17,7 @@ _COUNTED = {
     "pictures": ("448x448", "1000x620", "2688x1792", "560x2240", "1920x1080"),
     "texts": ("the first text", "the second text", "the third text"),
 }
-"""What a verification counts, in order."""
+"""The counts of a verification, in order."""
 WORDS = {REPLY: "its name in replies"}
 _MAY_LACK = {REPLY, "created"}
 """Facts that are not known in every session: a list may give the time of the answer instead."""
@@ -55,7 +55,7 @@ def changes(answerers: Mapping[str, Sequence[Facts]]) -> list[str]:
 def another_deployment(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Say where two verified deployments of a model differ; "" if they do not.
 
-    What is not known of one is not a difference.
+    Unknown values of one are not a difference.
     """
     said = []
     for name, places in _COUNTED.items():

@@ -9,7 +9,7 @@ from adapters.conversation import Message, Part, Picture, Result, Text
 
 
 class ResultRecord(NamedTuple):
-    """What came of a call that the model made (`adapters.conversation.Result`)."""
+    """The result of a call that the model made (`adapters.conversation.Result`)."""
 
     call_id: str
     parts: tuple[str | Picture, ...]

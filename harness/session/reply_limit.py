@@ -1,6 +1,6 @@
 """Check whether the token limit of replies is enough.
 
-A model that thinks spends the same limit on its thoughts. If they use it up, there is no answer,
+A model that thinks spends the same limit on its thoughts. If they use it up, the answer is missing,
 and every such step scores 0 as if the model had been wrong.
 """
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from adapters.options import alternatives, bare, choices, is_list, read
 
 Group = Literal["Model", "Data", "Question", "Scoring", "Running"]
-"""What a setting is about, and its heading in `vlm-eval run --help-all`."""
+"""The subject of a setting, and its heading in `vlm-eval run --help-all`."""
 GROUPS: tuple[Group, ...] = ("Model", "Data", "Question", "Scoring", "Running")
 
 

@@ -1,4 +1,4 @@
-"""How a family of models writes actions on screens.
+"""A family of models: its way to write actions on screens.
 
 A family has a grammar (`objects`: JSON or Python dictionaries; `calls`: functions with named
 arguments; `words`: OS-Atlas' lines; `tabs`: GELab's fields), the names of its actions, and the keys

@@ -1,4 +1,4 @@
-"""The grammars in which families write actions: objects, calls, words and keys of lines."""
+"""The grammars of families for actions: objects, calls, words and keys of lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Fields = Mapping[str, object]
 
 # In small letters only with nothing but arguments behind, since prose may begin so.
 _WORD = re.compile(r"[A-Z][A-Z_]{1,30}\b|[A-Za-z][A-Za-z_]{1,30}\b(?=\s*+(?:$|[\[<(]))")
-# What may stand before an action on its line.
+# Text that may stand before an action on its line.
 _LABEL = re.compile(
     r"[^\w\n]{0,8}(?:\d{1,2}[.)]\s|<\w{1,20}>|\[\w{1,20}\]"
     r"|(?:[\w,']{1,20}\s){0,6}(?:actions?|answer|output|this|aktion|\u52a8\u4f5c|\u64cd\u4f5c)"
@@ -59,7 +59,7 @@ def _objects(reply: ReplyText, family: Family) -> Iterator[FoundAction]:
         if family.key and not isinstance(name, str) and content.get("name") in natives:
             name = content["name"]
         if not family.key:
-            # A field that is a separate action only where there is no other.
+            # A field that is a separate action only if it is the only one.
             listed = [one for one in natives if one not in _BESIDE]
             name = next((one for one in (*listed, *_BESIDE) if one in fields), None)
         return (name, fields) if isinstance(name, str) else None
