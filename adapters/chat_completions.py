@@ -73,7 +73,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
     zero: bool = True
     """Whether temperature 0 is sent if the user asks for none; in any case without any effort."""
     prefixes: Prefixes | None = None
-    """Parts to keep for a provider that wants its prompt cache marked."""
+    """Prefixes that a provider keeps, if it wants its prompt cache marked."""
     path = "/chat/completions"
     tier_words: ClassVar[Mapping[Tier, str]] = {
         "default": "default",

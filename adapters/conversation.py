@@ -45,7 +45,7 @@ class Picture:
 
 
 Shown = Text | Picture
-"""A picture for a person or a model."""
+"""A part of a message that a person or a model looks at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def field_of(name: str) -> str | None:
 
 
 def written(name: str, owner: str = "") -> str:
-    """Return the command line's name of a setting; with an `owner` ("adapter",
+    """Return the name of a setting on a command line; with an `owner` ("adapter",
     "benchmark", "protocol"), an option of that.
 
     >>> written("seed"), written("history", "protocol"), written("seed", "protocol")
