@@ -43,7 +43,7 @@ _NAMES_OF = {
 }
 """The providers' names for what a user may ask for (`Generation`)."""
 EMPTY_REPLY = "(no reply)"
-"""Stands for a reply without text when it is sent back: no provider takes an empty turn."""
+"""Text of an empty reply when it is sent back: no provider takes an empty turn."""
 UNCOUNTED = "counts impossible numbers of tokens: not recorded"
 """Notice of a server whose counts are none."""
 
@@ -65,7 +65,7 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         options: Mapping[str, object] = MappingProxyType({}),
         ends: Sequence[str] | None = None,
     ) -> None:
-        """ends: further words by which the provider says that a reply ended as usual."""
+        """ends: further words of the provider for a reply that ended as usual."""
         info = replace(info, greedy=self._is_greedy)
         super().__init__(info, endpoint, timeout_s=timeout_s, options=options)
         self._ends = Ends(ends or ())
@@ -189,7 +189,7 @@ class ApiAdapter(ApiClient[AdapterInfo]):
 
 
 def said_before(message: Message) -> str:
-    """Return the text of an earlier reply as it is sent back."""
+    """Return the text of an earlier reply to send back."""
     return message.text if message.text.strip() else EMPTY_REPLY
 
 

@@ -72,7 +72,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
     zero: bool = True
     """Whether temperature 0 is sent if the user asks for none; in any case without any effort."""
     prefixes: Prefixes | None = None
-    """What a provider keeps that wants its prompt cache marked."""
+    """Prefixes that a provider keeps, if it wants its prompt cache marked."""
     path = "/chat/completions"
     tier_words: ClassVar[Mapping[Tier, str]] = {
         "default": "default",
@@ -142,7 +142,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
     ) -> list[object]:
         """Return a message in the protocol's form.
 
-        A result is a message of its own and holds text alone: its pictures follow behind all
+        A result is a separate message and holds text alone: its pictures follow behind all
         results, in a user's message.
         """
         if message.role == "system":
@@ -270,7 +270,7 @@ class ServedModel(ChatAdapter):
 
 
 def _as_it_came(message: chat_answers.ChatMessage) -> Json:
-    """Return a reply that makes calls as it is sent back: the text, and the calls unchanged."""
+    """Return a reply that makes calls, to send back: the text, and the calls unchanged."""
     content = message.content
     return {"role": "assistant", "content": content, "tool_calls": message.tool_calls}
 

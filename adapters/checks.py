@@ -59,7 +59,7 @@ def plain_json(data: bytes, errors: str = "strict") -> Any:
 
 
 def held(value: object) -> object:
-    """Return JSON values that a record holds as they are.
+    """Return JSON values that a record holds unchanged.
 
     Raises ValueError for others: numbers that are not finite or too large, halves of characters,
     values that are nested too deeply.

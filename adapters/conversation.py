@@ -45,7 +45,7 @@ class Picture:
 
 
 Shown = Text | Picture
-"""What a person or a model looks at."""
+"""A part of a message that a person or a model looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class ProviderTool:
 class ToolCall:
     """A call in a reply. `arguments` are JSON as the model wrote them, of any type.
 
-    Arguments that are no JSON stay a text: the reader decides what they are worth.
+    Arguments that are not JSON stay a text: the reader decides what they are worth.
     """
 
     id: str

@@ -163,7 +163,7 @@ def _status(value: object) -> int | None:
 
 
 def _plain(body: object) -> object:
-    """Return what came as JSON values, or as text if it is something else."""
+    """Return a body as JSON values, or as text if it is something else."""
     if isinstance(body, bytes):
         body = body.decode("utf-8", "replace")
     if not isinstance(body, str):

@@ -94,7 +94,7 @@ def reply_of(
     native = content if signed or calls else None
     if word in _MALFORMED:
         calls.append(ToolCall("", "", None))
-        # What came with it is no answer, but people may read it.
+        # The rest is not an answer, but people may read it.
         word, text, thoughts = "STOP", "", "\n\n".join(filter(None, (thoughts, text)))
     ended = finish(word, text or "call" * len(calls), candidate.error or answer.error)
     return replace(

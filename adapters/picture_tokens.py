@@ -137,7 +137,7 @@ def _canvas(width: int, height: int, tile: int, most: int) -> tuple[int, int]:
 
 
 def _llama32(width: int, height: int) -> Processed:
-    """One token stands for a picture, whose features come in with the text."""
+    """One token represents a picture, whose features come in with the text."""
     i, j = _canvas(width, height, 560, 4)
     return Processed(1, (560 * i, 560 * j))
 

@@ -101,7 +101,7 @@ class Registry(Generic[T]):
         kind: the word for messages ("model").
         group: the entry-point group for names of other packages.
         has: attributes that every thing of the kind has.
-        several: whether a name may mean several things (`all`), of which the caller takes one.
+        several: whether a name may mean several things (`all`); the caller takes one.
     """
 
     def __init__(
@@ -195,8 +195,8 @@ class Registry(Generic[T]):
         return code, text[len(code) + 1 :]
 
     def _code(self, text: str) -> str:
-        """Return the `module:Class` of a text that is no registered name. Raises `UnknownName` if
-        there is none, or the user has not named it."""
+        """Return the `module:Class` of a text that is not a registered name. Raises `UnknownName`
+        if there is none, or the user has not named it."""
         if absent(text):
             raise UnknownName(self._unknown(text))
         return named_code(self.kind, text)

@@ -164,7 +164,7 @@ class ResponsesWire(ChatAdapter):
         return [{name: item[name] for name in item if name != "id"} for item in items]
 
     def _reasons(self, generation: Generation) -> bool:
-        """Return whether OpenAI's model is told to reason, and so takes no sampling parameters."""
+        """Return whether OpenAI's model has to reason, and so takes no sampling parameters."""
         return self._endpoint.is_official and generation.effort not in {None, "none"}
 
     def _temperature(self, generation: Generation) -> object:

@@ -48,7 +48,7 @@ def main() -> None:
         run()
     except SystemExit as end:
         if harness.is_held():
-            # What a library has registered for the end of the process may hang as well.
+            # Functions that a library has registered for the end of the process may hang as well.
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(end.code if isinstance(end.code, int) else 1)

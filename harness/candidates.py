@@ -32,7 +32,7 @@ class SeededOrder:
     """Sorts node ids of one step by hash, without a random generator.
 
     The choices for 5 distractors are therefore among those for 20, and nothing depends on the rows
-    before or on the order in which a row stores its candidates.
+    before or on the order of the candidates in a row.
 
     The key of an id is the SHA-256 of seed, task, step, label and id, joined by newlines. The label
     names the use of the order: orders for different uses are independent.

@@ -66,7 +66,7 @@ class Argument:
     """An argument of an action.
 
     Attributes:
-        kind: `element` stands for `Action.element`, `point` for `Action.point`; `text` is free
+        kind: `element` means `Action.element`, `point` means `Action.point`; `text` is free
             text, `choice` one of `values`, `number` and `flag` what they say.
         required: whether the action needs it. Of an element and a point, one is enough.
     """

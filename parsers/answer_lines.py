@@ -36,7 +36,7 @@ _KEYS: dict[str, Key] = {
 _NUMBER = r"(?:\s?#?\d{1,2})?"
 _QUOTES = r"(?P<post>[\"'*_`)\]\u201d\u2019\u3011]*+)"
 _MARKUP = r"</?(?:b|i|u|em|strong|p|li|ul|ol|span|div|code|font|h[1-6])\b[^<>\n]{0,60}>"
-# What may precede a key: marks of any kind, numbers, markup, a few words.
+# Text that may precede a key: marks of any kind, numbers, markup, a few words.
 _LINE = (
     rf"(?P<pre>(?:[^\w<\n]|[\d_]|{_MARKUP})*+)"
     r"(?:(?:the|my|selected|chosen|final|correct|best|target|input)\s{1,3}){0,3}"

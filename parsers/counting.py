@@ -91,7 +91,7 @@ def unmeasured(rows: Iterable[ScoredUnit], declared: Declaration) -> frozenset[s
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the scores of a run show of its measures.
+    """Facts about measures that the scores of a run show.
 
     Attributes:
         partial: those that some valid units lack next to others: they are about some units only.

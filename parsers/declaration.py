@@ -234,7 +234,7 @@ class Declaration:
 
     @property
     def counted(self) -> tuple[Measure, ...]:
-        """The measures of which only the ones are counted."""
+        """The measures that are counted by their ones only."""
         return tuple(one for one in self.measures if not (one.averages or one.all_of))
 
     @property

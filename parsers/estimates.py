@@ -35,7 +35,7 @@ class Estimate:
         average: `macro`, `micro`, `cells`; `parents` for measures of parents, `quartiles` for
             those without an average. Over repeats: `share of repeats`, `pass@2`, `pass^2`, ...,
             `sd`, `sd within`, `sd between`.
-        rule: what becomes of invalid rows.
+        rule: treatment of invalid rows.
         number: None where it is not measured, or withheld while a parent is incomplete.
         n: how many parents, units or cells are averaged.
         units: how many units have a score of it.

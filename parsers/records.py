@@ -78,7 +78,7 @@ class Status(StrEnum):
 UNDELIVERED = frozenset(
     {Status.TOO_LONG, Status.PROVIDER_REFUSED, Status.CONTENT_FILTER, Status.EMPTY}
 )
-"""Statuses for which a wrong deployment may be the reason: no reply says anything."""
+"""Statuses that a wrong deployment may cause: no reply says anything."""
 
 STATUS_WORDS = {
     Status.ANSWERED: "answered",
@@ -327,7 +327,7 @@ class StepInfo:
         domain: what kind of site that is.
         subdomain: the same, finer.
         task: the goal in words.
-        conversation: the conversation in which the task is a turn; "" where tasks represent
+        conversation: the conversation that has the task as a turn; "" where tasks represent
             themselves.
         turn: its place in that conversation, from 0; None for tasks without one.
     """

@@ -107,7 +107,7 @@ def _ends_line(text: str, place: int) -> bool:
 
 
 _LINE_ENDS = re.compile("\r\n|[\r\u2028\u2029]")
-# What cannot be seen in a text; a joiner is part of its letter or emoji.
+# Invisible characters; a joiner is part of its letter or emoji.
 _UNSEEN = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 _HALVES = re.compile("[\ud800-\udfff]")
 _HIDDEN = re.compile(f"[{_UNSEEN}]")
@@ -322,7 +322,7 @@ class ReplyText(Source):
 
     @property
     def inside(self) -> ReplyText | None:
-        """What stands between the last answer tokens; None without any."""
+        """Return the text between the last answer tokens; None without any."""
         if (box := self.boxed) is None:
             return None
         return ReplyText(box.text, box.shadow, self.cut, None, self.flags)

@@ -263,7 +263,7 @@ def clean_value(text: str, style: ValueStyle = "plain") -> str:
     marks, and a final period or a remark in brackets behind the closing one. Marks stay if the same
     mark also occurs inside, as in `"New York" or "Boston"`, unless each stands behind a digit or
     between letters (inches, apostrophes). Without quotes a final period is part of the value.
-    What is struck out goes.
+    Struck-out text goes.
     `seeact` follows the SeeAct parser: it removes a pair of double quotes and a final period,
     twice.
 

@@ -68,9 +68,7 @@ BY = (
     help="A leaderboard: a row per run, over all its splits; the best first if the runs may be "
     "ranked. Over several benchmarks, a row per model and a column per benchmark.",
 )
-@click.option(
-    "--common", is_flag=True, help="Count only the steps for which all runs have an outcome."
-)
+@click.option("--common", is_flag=True, help="Count only the steps with an outcome in all runs.")
 @PLOT
 @click.option(
     "--details",

@@ -1,4 +1,4 @@
-"""What makes runs comparable: one table of what the names on record mean for that."""
+"""Comparability of runs: one table with the meaning of the names on record."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ OF_PROTOCOL = ("none", "history", "first_of_many", "value_style", "prompts")
 
 
 class _Row(NamedTuple):
-    """What a setting, or another fact on record, means for a comparison of runs.
+    """The meaning of a setting, or of another fact on record, for a comparison of runs.
 
     ranked: runs that differ in it may be ranked.
     key: the key of published results that tells it; "" for a setting that is a key by its own name,
         if it forbids a ranking, and for facts that no result tells.
     heading: the heading of a table shows it `always`, if `unusual`, or `never`.
     follows: names that it changes with; its difference does not count next to theirs.
-    usual: the value that a heading need not mention; None stands for a declared default.
+    usual: the value that a heading need not mention; None means the declared default.
     about: the subject of a difference; None: that of its declaration.
     """
 
@@ -75,7 +75,7 @@ TABLE: dict[str, _Row] = {
     "value_style": _Row(usual="plain"),
     "vote": _Row(usual="majority"),
     "max_steps": _Row(key="max_steps"),
-    # Texts and earlier runs are told apart by their digests.
+    # Digests distinguish texts and earlier runs.
     "prompts": _Row(ranked=True, heading="never"),
     "history_from": _Row(ranked=True, heading="always"),
     # Asking batches at once gives the same answers.
@@ -92,7 +92,7 @@ TABLE: dict[str, _Row] = {
     **_alike("unattempted exclude_status", _Row()),
     "rule": _Row(key="rule"),
 }
-"""What is known of settings and options on record; `a.b` without a row has that of `a`."""
+"""Settings and options on record; `a.b` without a row has that of `a`."""
 
 BY_OWN_NAME: dict[str, Collection[str]] = {
     "adapter_option": OF_ADAPTER,
@@ -126,14 +126,13 @@ FACTS: dict[str, _Row] = {
     "dataset.files": _Row(follows=("benchmark", "split"), about="data"),
     **_alike("dataset dataset.revision", _Row(ranked=True, follows=("benchmark",), about="data")),
 }
-"""What is known of what else is on record."""
+"""Everything else on record."""
 
 
 def row_of(name: str) -> _Row:
     """Return what a flat name on record means, with the usual value and subject of a setting.
 
-    A setting or an option that no row tells of forbids a ranking, and so does a name that nobody
-    knows.
+    A setting or an option without a row forbids a ranking, and so does an unknown name.
     """
     known = name if name in TABLE or name in FACTS else name.partition(".")[0]
     row, setting = TABLE.get(known) or FACTS.get(known) or _Row(), SETTINGS.get(known)

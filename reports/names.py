@@ -47,7 +47,7 @@ def score_column(name: str) -> str:
 
 
 NAMES: Mapping[tuple[str, str], str] = {
-    ("step", "success"): "step_success",  # beside `task_success`
+    ("step", "success"): "step_success",  # next to `task_success`
     ("question", "f1"): "answer_f1",  # a setting is named f1
 }
 """By kind of units and name of a measure; others have their own name."""

@@ -66,7 +66,7 @@ def heading(constants: Mapping[str, Setting]) -> dict[str, Setting]:
 
 
 _KNOWN = tuple({**SETTINGS, **TABLE, **FACTS})
-"""Names on record, in the order in which reports have them."""
+"""Names on record, in the order of reports."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Tokens, seconds and dollars that the answered units of a run took, and that a success takes."""
+"""Tokens, seconds and dollars that units took and that a success takes, and their table by run."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def worked(rows: RunRows) -> Worked:
         [None if pd.isna(amount) else float(amount) for amount in asked[name]]
         for name in ("cost", "output_tokens")
     )
-    # A model of one's own takes tokens and no money: that says nothing of what it would cost.
+    # A model on your own machine takes tokens and no money: its price is unknown.
     priced = [price for price in work if price is not None]
     free = not any(priced) and not any(bills) and not rows.run.manifest.prices_given
     unpriced = bool(priced) and free and any(tokens)

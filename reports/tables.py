@@ -87,12 +87,11 @@ def _rate(name: str, meaning: str) -> Iterator[Column]:
 
 
 class TableOptions(TypedDict, total=False):
-    """How a table counts.
+    """Rules of a table.
 
     f1, invalid, cluster: rules in place of the runs' own (`reports.frames.rows.run_rows`).
     common: whether only rows count where all runs have an outcome.
-    spending: whether `attrs["spending"]` has what a success takes in each run, for which its calls
-        are read.
+    spending: whether calls are read for `attrs["spending"]`, the cost of a success in each run.
     details: whether tables for readers show all settings and both lines of a group.
     """
 

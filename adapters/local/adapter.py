@@ -24,7 +24,7 @@ ROWS, CPU_ROWS = 64, 4
 
 
 class LocalAdapter(BatchAdapter[Work]):
-    """One model on one device, used by one thread; other threads encode what comes next."""
+    """One model on one device, used by one thread; other threads encode the next calls."""
 
     def __init__(self, info: AdapterInfo, loaded: Loaded, rows: int) -> None:
         """`info` is the declaration made before loading, `rows` the batch size."""

@@ -96,7 +96,7 @@ class BatchAdapter(Participant, ABC, Generic[P]):
                 self._waiting.remove(call)
 
     async def open(self, session: AskingSession) -> None:
-        # What an earlier session left, its interruption above all, does not count any more.
+        # The state of an earlier session, its interruption above all, does not count any more.
         self._loop = None
 
     def interrupt(self, reason: str) -> None:

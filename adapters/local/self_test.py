@@ -3,7 +3,7 @@
 Transformers may hand a cache over under a name that a model ignores, a model may count positions
 over the rows of a batch: replies are then wrong, and no error is raised. So every model that writes
 replies first answers two short conversations of unequal length, as its adapter will have it answer.
-The scores of each reply's tokens are held against those of one pass over the row alone and in full.
+The scores of each reply's tokens are compared with those of one full pass over the row alone.
 Scores are compared, not tokens: two tokens may be equally likely, and rounding then decides.
 """
 
@@ -125,7 +125,7 @@ class SelfTest:
     def _begins(self, one: _Exchange, others: Sequence[int]) -> bool:
         """Return whether the model looks ahead, and the first token's scores are right.
 
-        A pass over prompt and reply is no reference then. PaliGemma sees all that it is given from
+        A pass over prompt and reply cannot be the reference then. PaliGemma sees all of it from
         each of its tokens, which a pass over some of `others` in place of the reply shows. Dynamic
         rotary scaling (Qwen-VL) changes with the length, which a pass over the prompt shows.
         """

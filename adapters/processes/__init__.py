@@ -47,7 +47,7 @@ class ChildEnded(Exception):
 
 
 Entry = str | tuple[str, ...]
-"""What a child runs: a function that it calls with `Receive` and `Send`, as `module:function` or
+"""The program of a child: a function that it calls with `Receive` and `Send`, `module:function` or
 `path.py:function` (a path loads the file without its package); or the command of another program.
 
 That reads a line of JSON for every message and writes one for every answer, which is received as

@@ -19,7 +19,7 @@ ELSEWHERE = (
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Return the files of the site: the theme's as they are, all others by their path here."""
+    """Return the files of the site: the theme's unchanged, all others by their path here."""
     root = Path(config.config_file_path).parent
     paths = [path for pattern in ELSEWHERE for path in root.glob(pattern)]
     for file in list(files):

@@ -55,7 +55,7 @@ def python_name(setting: Setting) -> str:
 
 
 def python_type(setting: Setting) -> str:
-    """Return the type of what a Python caller may give, as it is written."""
+    """Return the written type of the values that a Python caller may give."""
     if setting.name == "track":
         return "object | Sequence[object]"
     members: list[str] = []

@@ -159,7 +159,7 @@ class Remote:
         self.log.remove(pack.n, "requests")
 
     def _created(self, pack: Pack, batch: RemoteBatch, found: bool = False) -> None:
-        # Whether it has ended, and how, its next look says.
+        # Its next look says if and how it has ended.
         about = {"batch": replace(batch, ended=False), "found": found, "unread": 0}
         self.log.note(pack.n, "created", created_at=time.time(), **about)
 

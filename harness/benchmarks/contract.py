@@ -53,7 +53,7 @@ class Benchmark(ABC):
 
     Attributes:
         pictures: True if its units have pictures to show.
-        whole_pictures: True if answers are places on them, so that all of each has to be shown.
+        whole_pictures: True if answers are places on them: all of each has to be shown.
         View: what protocols and policies are shown of a unit (`harness.views`); they name the class
             that they answer, too. By default an `ItemView` of the detail's `asked`.
         Detail: the type of the details of units on their lines, a dataclass that JSON can hold; by
@@ -193,7 +193,7 @@ class Benchmark(ABC):
         """
         return {name: scorer(prediction, detail) for name, scorer in self.scorers.items()}
 
-    # What is shown, asked and put on record. By default, units come ready (`Items`).
+    # Units to show, ask about and record. By default, units come ready (`Items`).
 
     def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Ready[Any]]:
         """Prepare the units of a data set, in order, one at a time.
@@ -220,7 +220,7 @@ class Benchmark(ABC):
                 ) from error
 
     def recall(self, unit: Unit[Any], *, scene: bool = True) -> Ready[Any]:
-        """Return a unit on record as it was asked about, without its data.
+        """Return a unit on record as when it was asked about, without its data.
 
         `scene` says whether the dialogue may look up what is on record of the unit's surroundings.
         Raises `UserError` if the type of its detail is not at hand.
@@ -270,7 +270,7 @@ class Benchmark(ABC):
             raise UserError(f"--predictions: {self.name} declares no actions to predict")
         return Predictions(settings)
 
-    # Results, beside the scores.
+    # Results other than the scores.
 
     def chance(self, units: Sequence[Unit[Any]]) -> Iterable[Scores]:
         """The expected scores of an agent that knows nothing, of each of these units; () where

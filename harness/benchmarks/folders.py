@@ -144,7 +144,7 @@ class Folder:
         repo: the data set on the hub that other pictures are downloaded from; "" for none.
         stored: pictures in parquet files, by name.
         used: the files that were asked for, by name.
-        sizes: width and height of pictures, by name, as far as they are known.
+        sizes: known widths and heights of pictures, by name.
     """
 
     root: Path

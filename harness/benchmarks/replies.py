@@ -1,4 +1,4 @@
-"""What another run replied about the steps before a step (`history_from`).
+"""Replies of another run about the steps before a step (`history_from`).
 
 Only replies and actions are taken from the run: nothing that says whether they were right.
 """
@@ -25,7 +25,7 @@ from parsers.records import OPERATIONS
 class PastReplies:
     """The replies of a complete run, by step.
 
-    Raises `UserError` if there is no such run, or it is of another benchmark or not complete.
+    Raises `UserError` if the run does not exist, or it is of another benchmark or not complete.
     """
 
     path: Path

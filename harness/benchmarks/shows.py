@@ -1,4 +1,4 @@
-"""What a run shows of its units, and a unit that is ready to be asked about."""
+"""The parts of units that a run shows, and a unit that is ready to be asked about."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Shows:
 
     @property
     def of_replies(self) -> dict[str, Any]:
-        """What a run records of the replies that it shows; nothing where it shows none."""
+        """Facts on record about the replies that a run shows; nothing where it shows none."""
         return {} if self.replies is None else {"history_from_sha256": self.replies.digest}
 
     def vote(self, same: Same | None = None) -> Vote | None:

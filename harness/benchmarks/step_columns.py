@@ -313,7 +313,7 @@ def _corners(box: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """Return a path in the folder of the data, which may be somebody else's. Raises ValueError."""
+    """Return a path in the folder of the data, which others may have made. Raises ValueError."""
     path = Path(name)
     if path.is_absolute() or ".." in path.parts:
         raise ValueError("it lies outside of the folder of the data")

@@ -235,7 +235,7 @@ MESSAGES = names_of(
 
 
 def given_options() -> list[str]:
-    """Return the options that were given to the command under way, as they are written."""
+    """Return the written options of the command under way."""
     context = click.get_current_context()
     return [written(name) for name in (*_given(context), *context.meta.get(FILE, {}))]
 

@@ -315,7 +315,7 @@ class Calls:
             case Act():
                 maker = self._acting
         key = maker.key(pending)
-        # Actions that look equal are not: each changes the state of its own environment.
+        # Actions that look equal are not: each changes the state of its environment.
         flight = pending.id if isinstance(pending.call, Act) else key
         if flight in self._flights:
             with self._resting(pending.dialogue, None):

@@ -279,7 +279,7 @@ class OpenDialogue:
 
     @property
     def heard_before(self) -> bool:
-        """Whether a reply of this trial is an earlier session's or another run's."""
+        """True if a reply of this trial is an earlier session's or another run's."""
         made = (record for record in self.calls.values() if record)
         return any(record.from_cache or record.name in self.recorded for record in made)
 

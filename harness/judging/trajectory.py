@@ -70,7 +70,7 @@ class TrajectoryView(ItemView[Trajectory]):
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryDetail:
-    """The detail of a unit of a judgement. There is no right answer."""
+    """The detail of a unit of a judgement, without a right answer."""
 
     asked: Trajectory = Trajectory()
     gold: None = None

@@ -344,7 +344,7 @@ class Hands:
 
 
 def as_text(value: object) -> str:
-    """Return a text as it is; "" for what is none."""
+    """Return a text unchanged; "" for anything else."""
     return value if isinstance(value, str) else ""
 
 

@@ -107,7 +107,7 @@ def scratch() -> Iterator[Path]:
             shutil.rmtree(left.parent, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
     with ExitStack() as stack:
-        # Other processes remove marked folders only; without locks there is no mark.
+        # Other processes remove marked folders only; without locks nothing is marked.
         with suppress(OSError):
             stack.enter_context(_locked(folder))
             (folder / _MARK).touch()
@@ -127,7 +127,7 @@ def _locked(folder: Path) -> Iterator[None]:
     """Lock a folder; the system unlocks it when this process ends, however it ends.
 
     Raises:
-        OSError: another process has locked it, or there is no such folder.
+        OSError: another process has locked it, or the folder does not exist.
     """
     import fcntl
 

@@ -98,7 +98,7 @@ def _measure(data: bytes) -> tuple[SourceFormat, int, int]:
 
 
 def _turned(width: int, height: int, exif: bytes) -> tuple[int, int]:
-    """Return the size of a picture as it is shown."""
+    """Return the shown size of a picture."""
     exif = exif.removeprefix(b"Exif\0\0")
     order = {b"II": "<", b"MM": ">"}.get(exif[:2])
     if order is None:

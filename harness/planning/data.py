@@ -53,7 +53,7 @@ def open_data(settings: Settings, source: Benchmark | None = None) -> Selected:
     levels = {level.name for level in source.declared.levels}
     among: dict[str, tuple[str, ...]] = {}
     for key, _, value in (condition.partition("=") for condition in settings.only):
-        # `task_id` is `task`; the id of a unit is no level.
+        # `task_id` is `task`; the id of a unit is not a level.
         key = key.replace("-", "_")
         key = key.removesuffix("_id") if key.removesuffix("_id") in levels else key
         among[key] = (*among.get(key, ()), value)

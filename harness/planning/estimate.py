@@ -225,7 +225,7 @@ def lines(result: CostEstimate, plan: Plan) -> list[str]:
 
 
 def _money(cost: float | None, plan: Plan, before: str = "") -> str:
-    """Return a cost in words; a model that nobody bills is not priced."""
+    """Return a cost in words; a model without a bill is not priced."""
     if cost is None:
         return "price unknown"
     if not plan.spends and plan.model.policy is None:

@@ -26,7 +26,7 @@ from harness.settings import SETTINGS, Settings, field_of
 
 _NOT_ITS_OWN = ("name", "declared", "options", "given", "first", "rounds")
 LONGEST = 1000
-"""Bytes of a field's value that a run records as they are."""
+"""Bytes of a field's value that a run records unchanged."""
 
 _lock = Lock()
 _in_use: Counter[tuple[str, str]] = Counter()

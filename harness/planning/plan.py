@@ -60,7 +60,7 @@ class Plan:
     source: Benchmark
     """The benchmark of this run."""
     shows: Shows
-    """What is shown of its units."""
+    """The shown parts of its units."""
     selected: Selected
     model: Model
     directory: Path
@@ -186,7 +186,7 @@ def plan_run(
         model = open_model(settings, adapter, asks=asks)
     info = model.info if model else None
     usual = default_limit(settings, info)
-    # What is asked about, and how.
+    # Units to ask about, and how.
     source = benchmark_of(settings)
     settings = replace(settings, max_tokens=settings.max_tokens or usual)
     if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:

@@ -38,7 +38,7 @@ SCHEMA = Schema(
 SHOWS_ALL = ("candidates", "full", "tiles")
 """Picture policies that show every candidate of a batch."""
 UNMARKED = "unmarked"
-"""Flag of a step in which some candidates have no visible box and so no letter."""
+"""Flag of a step with candidates that have no visible box and so no letter."""
 
 
 class SeeActAnnotation(SeeActChoice):

@@ -180,7 +180,7 @@ class Recorder:
         self._write(replace(taken, op=op, value=words, notes=tuple(notes)))
 
     async def undo(self) -> None:
-        """Remove the last step; the page stays as it is."""
+        """Remove the last step; the page stays unchanged."""
         if self._filling is not None:
             await self._close()
             self.say("     (the open step is dropped)")

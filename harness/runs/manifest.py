@@ -237,7 +237,7 @@ class Manifest(Setup):
 
     @property
     def deployment(self) -> Mapping[str, Any] | None:
-        """What the last session that knew it says of the verified deployment; None if none did."""
+        """The verified deployment, from the last session that knew it; None if none did."""
         found = (session.measured.get("deployment") for session in reversed(self.sessions))
         return next((one for one in found if isinstance(one, Mapping)), None)
 

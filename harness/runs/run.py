@@ -191,12 +191,12 @@ class Run:
         return make(self, texts=texts)
 
     def calls(self) -> Iterator[CallRecord]:
-        """Return the calls as they were recorded. Raises `RunError` for a line that cannot be
+        """Return the recorded calls. Raises `RunError` for a line that cannot be
         read."""
         return read_records(self.path / CALLS, CallRecord, self._leave_out)
 
     def calls_of(self, unit_id: str, repeat: int = 0) -> list[CallRecord]:
-        """Return the calls of one unit's last trial, as they were recorded, and the shared ones it
+        """Return the recorded calls of one unit's last trial, and the shared ones it
         used.
 
         Reads only their lines.

@@ -24,7 +24,7 @@ class _Score:
         n: number of the things it averages, or of complete parents (task success); repeats
             do not add to it.
         over: these things, in words (`tasks`).
-        reason: why there is no value; "" with one.
+        reason: why the value is missing; "" with one.
     """
 
     name: str

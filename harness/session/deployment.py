@@ -119,7 +119,7 @@ class Deployment:
             raise self._reason(everything, [one.status for one in self._held])
 
     def rest(self) -> Iterator[Unit[Any]]:
-        """Yield the units that are held at the end of a session and are settled by it."""
+        """Yield the units that wait until the end of a session, which settles them."""
         if self._answered and not self._stopped:
             yield from self._release(*_SHARED)
 

@@ -178,7 +178,7 @@ def notes_of(settings: Settings) -> Notes | None:
 def reread(
     source: Benchmark, shows: Shows, run: Run, record: Unit[Any], calls: Calls, shuffle: int
 ) -> Prediction:
-    """Return what the dialogue of a step comes to with what is on record. Raises `NotOnRecord`."""
+    """Return the outcome of a step's dialogue with the replies on record. Raises `NotOnRecord`."""
     view = source.recall(record).view.shuffled(shuffle)
 
     def result(call: Call) -> Result:
@@ -253,7 +253,7 @@ def rescore_run(
 
 
 def _changed(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    """Return the settings of a run with other rules. Raises `UserError` for what is no rule."""
+    """Return the settings of a run with other rules. Raises `UserError` for other names."""
     changed = dict(changes)
     rules = {
         "benchmark": benchmark_of(settings).options.scoring,

@@ -38,7 +38,7 @@ def aggregation_rules(settings: Settings, declared: Declaration) -> AggregationR
 
 
 def trials_of(records: Records) -> list[Trial]:
-    """Return the units with the number of their repeat, as they are averaged."""
+    """Return the units with the number of their repeat, for averages."""
     return [(record.repeat, record.scored()) for record in records]
 
 

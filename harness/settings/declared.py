@@ -1,7 +1,7 @@
 """Every setting of a run, in the order of the help.
 
-What belongs to a benchmark, a protocol or an adapter is an option of that: `benchmark_option`,
-`protocol_option` and `adapter_option` have these by name.
+`benchmark_option`, `protocol_option` and `adapter_option` have the options of a benchmark, a
+protocol and an adapter by name.
 """
 
 from __future__ import annotations

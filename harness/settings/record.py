@@ -211,7 +211,7 @@ def field_of(name: str) -> str | None:
 
 
 def written(name: str, owner: str = "") -> str:
-    """Return a setting as it is written on a command line; with an `owner` ("adapter",
+    """Return the name of a setting on a command line; with an `owner` ("adapter",
     "benchmark", "protocol"), an option of that.
 
     >>> written("seed"), written("history", "protocol"), written("seed", "protocol")

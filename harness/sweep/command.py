@@ -140,7 +140,7 @@ def exit_code(standings: Sequence[Standing]) -> int:
 class Sweep:
     """A start of a sweep.
 
-    runs: all runs, of which some may be complete.
+    runs: all runs; some may be complete.
     folder: that of all runs.
     max_cost: the most that they may cost together in US dollars.
     codes: the last exit codes of those that were started, by their directories.

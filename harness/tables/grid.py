@@ -126,7 +126,7 @@ class Grid:
     footnotes: lines below the table.
     section_head: the name of sections ("run"). If it is set, formats without headings inside
         a table (Markdown) name the section in a first column; otherwise every section becomes a
-        table of its own there.
+        separate table there.
     data: the table for programs; by default the texts of the cells.
     """
 

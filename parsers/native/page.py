@@ -42,7 +42,7 @@ _NO_FIELDS = frozenset(_INPUTS) - {"number", "search"}
 
 
 def role_of(tag: str, kind: str) -> str:
-    """Return the role of an element without one of its own; "" if it has none (HTML-AAM).
+    """Return the implied role of an element; "" if it has none (HTML-AAM).
 
     >>> role_of("input", "submit"), role_of("input", ""), role_of("div", "")
     ('button', 'textbox', '')
@@ -89,12 +89,12 @@ class Elements:
     size: tuple[int, int]
 
     def ref_of(self, node_id: str | None) -> str:
-        """Return the reference of an element; "" if there is no such element."""
+        """Return the reference of an element; "" if it does not exist."""
         places = (place for place, one in enumerate(self.listed, 1) if one.id == node_id)
         return next((f"ref_{place}" for place in places), "")
 
     def place_of(self, ref: object) -> int | None:
-        """Return the place of a reference, None if there is no such element."""
+        """Return the place of a reference, None if the element does not exist."""
         number = str(ref).removeprefix("ref_")
         known = number.isascii() and number.isdigit() and len(number) < 8 and ref == f"ref_{number}"
         return int(number) - 1 if known and 0 < int(number) <= len(self.listed) else None

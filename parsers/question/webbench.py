@@ -29,7 +29,7 @@ CHOICES = ("element_ground", "action_prediction", "action_ground")
 OFFERED = LETTERS[:8]
 VARIANTS = ("rouge-l", "rouge-1", "screensuite")
 LEAD = "The text content within the red bounding box is:"
-"""What the published prompt of element OCR has answers begin with."""
+"""Beginning of answers that the published prompt of element OCR demands."""
 _TAG = re.compile(r'<meta\s+name="description"\s+content="(.*)"\s*/?>', re.DOTALL)
 _TAG_FOUND = re.compile(r'<meta name="description" content="(.*)">')
 _DROPPED = str.maketrans("", "", ",.!?;:'\"")

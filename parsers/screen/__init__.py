@@ -21,7 +21,7 @@ Edges = tuple[float, float, float, float]
 Side = Literal["content", "finger"]
 """Meaning of the direction of a scroll: where the view goes, or the finger."""
 Device = Literal["phone", "computer", "browser"]
-"""What a screen belongs to."""
+"""The device of a screen."""
 
 DIRECTIONS = ("up", "down", "left", "right")
 OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
@@ -72,7 +72,7 @@ BEYOND = (
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """An earlier step of the episode as it was recorded: its action and its step sentence."""
+    """An earlier recorded step of the episode: its action and its step sentence."""
 
     action: Action
     sentence: str = ""

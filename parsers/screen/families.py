@@ -173,7 +173,7 @@ _DEVICE = (
     WrittenAction("wait", "wait"),
     *_ENDS,
 )
-"""What computer tools lack for a device: named alike for all of them."""
+"""Actions that computer tools lack for a device: named alike for all of them."""
 
 _ALL = (
     Family(

@@ -351,7 +351,7 @@ def _by_position(fields: Fields) -> Point | None:
 
 
 def _numbers(value: object) -> tuple[float, ...]:
-    """The numbers of a place as it was written: lists in lists, or a text of numbers and marks."""
+    """The written numbers of a place: lists in lists, or a text of numbers and marks."""
     if isinstance(value, list):
         found = [one for part in value[:8] for one in _numbers(part)]
         return tuple(found) if len(found) <= 8 else ()

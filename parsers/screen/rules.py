@@ -54,7 +54,7 @@ class Rule:
     meaning: what it demands, in a few words.
     boxes: whether it means nothing in a set that has no boxes.
     raises: whether its published code stops at some answers.
-    score: a graded score that it has besides.
+    score: a further, graded score.
     script: whether it judges steps of several actions as they are. Under others every action has to
         be right.
     """

@@ -72,7 +72,7 @@ def _fields(
     numbers: Callable[[Point], Sequence[str]],
     way: str,
 ) -> dict[str, str] | None:
-    """The fields of an action, values as they are written; None where something is missing."""
+    """The fields of an action with their written values; None where something is missing."""
     plain, quote = family.grammar in ("words", "tabs"), _quote_of(family)
     fields: dict[str, str] = {}
     text, moved = text_of(action), gesture(action)

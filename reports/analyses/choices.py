@@ -1,4 +1,4 @@
-"""Upper bounds on the scores of any model, given what it was shown."""
+"""Analyses of listed choices: upper bounds on the scores of any model, and position bias."""
 
 from __future__ import annotations
 

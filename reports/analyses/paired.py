@@ -1,4 +1,4 @@
-"""Scores as a function of the number of distractors."""
+"""Runs that differ in one thing, paired by unit: the number of distractors, or the picture."""
 
 from __future__ import annotations
 

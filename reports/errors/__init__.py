@@ -3,13 +3,12 @@
     from reports.errors import classify_run
     classify_run(open_run(Path("runs/a")))        # a UnitError per row
 
-`UnitErrors` has the classes that every kind of unit has; a kind with classes of its own derives
+`UnitErrors` has the classes that every kind of unit has; a kind with other classes derives
 from it and is registered in `reports.kind`.
 
 | module | content |
 |---|---|
-| `frame` | the classes of the units of runs as a frame |
-| `table` | their counts |
+| `table` | the classes of the units of runs as a frame, and their counts |
 | `labels` | what people say went wrong, kept in `labels.jsonl` in the run's directory |
 | `command` | `vlm-eval errors` |
 """

@@ -361,7 +361,7 @@ def _grouped(declared: Declaration) -> dict[str, str]:
 
 
 def keys(declared: Declaration) -> tuple[str, ...]:
-    """List the groups by which errors can be counted: those of more than one parent."""
+    """List the groups that errors can be counted by: those of more than one parent."""
     innermost = level_column(declared.innermost)
     return tuple(name for name in _grouped(declared) if name != innermost)
 

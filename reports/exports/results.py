@@ -1,4 +1,7 @@
-"""The measures of runs, one by one, as `vlm-eval report` computes them."""
+"""The measures of runs, one by one, as `vlm-eval report` computes them, and public facts.
+
+Facts have no control characters, addresses or folders.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 | module | function | a row per |
 |---|---|---|
-| `steps` | `steps_frame` | run, unit and repeat |
+| `units` | `steps_frame` | run, unit and repeat |
 | `runs` | `runs_frame` | run; with the settings that differ |
 
 The columns of each are the `columns` of its module for what a benchmark declares; `units` has those

@@ -110,7 +110,7 @@ def run_rows(
 def common_rows(runs: Sequence[RunRows]) -> list[RunRows]:
     """Return the runs reduced to the rows with an outcome in every repeat of all runs.
 
-    A task of which a row is missing counts as incomplete. Raises `RunError` if no row is shared, as
+    A task with a missing row counts as incomplete. Raises `RunError` if no row is shared, as
     between runs of different benchmarks.
     """
     shared = set.intersection(*map(_done, runs))

@@ -38,7 +38,7 @@ FACTS = (
     Column("output_tokens", "Int64", "output tokens as billed"),
     Column("cost", "float64", "US dollars; missing without a price"),
     Column("replies", "str", "how many of its replies came from the cache, and from which run"),
-    Column("dates", "str", "when the data and the model came out, as far as it is known"),
+    Column("dates", "str", "when the data and the model came out, if known"),
     Column("repeat_sd", "float64", "standard deviation of the main measure between repeats"),
     Column("over_repeats", "str", "how often any, and how often all of the repeats succeed"),
     Column("agreement", "float64", "mean share of samples that gave the answer that counts"),
@@ -141,8 +141,7 @@ def _setting(values: list[Setting]) -> pd.Series[Any]:
 def facts(rows: RunRows) -> dict[str, Any]:
     """Return the facts of a run by the names of `FACTS`, None where unknown.
 
-    `beside` has those of the kind of its units, if any, `waiting` what a
-    provider has of the run in batches.
+    With `beside`, those of the kind of its units, and `waiting`, the batches at a provider.
     """
     of_kind = reports_on(rows.declared.kind).facts
     counts, agreed = rows.total.counts, rows.frame["agreement"].dropna()

@@ -88,7 +88,7 @@ def population_of(run: Run, steps: pd.DataFrame, within: tuple[str, str] | None 
     The benchmark declares the size of the whole (`Benchmark.sizes`); the run must have as many
     parents and rows of the split, or of each of its splits, and an outcome for every valid row. For
     a benchmark that declares nothing, a run without filters counts as the whole; options of a
-    benchmark that no row tells of may be filters.
+    benchmark without a row may be filters.
 
     `within` is the column and the value of one split or parent to look at; parents are assumed to
     be equally large.
@@ -163,7 +163,7 @@ class Matcher:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """What a verification found broken of the run's deployment, which no row compares with."""
+        """Parts of the deployment that a verification found broken; no row compares with such."""
         found = (self._run.manifest.deployment or {}).get("broken")
         return tuple(map(str, found)) if isinstance(found, list) else ()
 

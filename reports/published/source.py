@@ -32,7 +32,7 @@ their names. A key that is "unstated" never equals a run's; one that is "any" do
 settings that are not named the source says nothing: a run must have the usual value. `inferred`
 names keys that the source does not state and that follow from its released code or its numbers.
 
-What is wrong in a file is found by its tests (`tests/reports/published/checks.py`).
+Tests find mistakes in a file (`tests/reports/published/checks.py`).
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def _without(declared: Sequence[str], added: click.Context) -> list[str]:
 
 
 def values_of(started: click.Context) -> dict[str, Any]:
-    """Return what a command was given that changes results, as it is written: `--split`.
+    """Return the options of a command that change results, by their written names: `--split`.
 
     Secrets among the options are masked.
     """

@@ -1,6 +1,4 @@
-"""Compare the result of a run with the published row.
-
-Read and check the declared reproductions.
+"""Read the declared reproductions, describe them, and compare a run with the published row.
 
 A file is named after its reproduction, and has
 
@@ -170,7 +168,7 @@ class Reproduced:
     apart: keys that differ from the published row, with both values in words.
     changed: settings that differ from the declared ones, with their values.
     model: the model, if it is not the declared one.
-    unverified: True if nobody verified the deployment that answered.
+    unverified: True if the deployment that answered was not verified.
     """
 
     reproduction: Reproduction

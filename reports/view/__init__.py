@@ -3,16 +3,14 @@
 | module | content |
 |---|---|
 | `command` | `vlm-eval view` |
-| `write` | writes the folder, one run in memory at a time, once or again |
-| `sheets` | the runs that share the declaration of their benchmarks |
+| `write` | writes the folder, one run in memory at a time, once or again; data as safe scripts |
+| `sheets` | the runs that share a declaration, with their summary and comparison |
 | `points` | the list of units with their outcome in each run |
 | `detail` | everything about one unit in one run; details of unknown kinds unchanged |
 | `parts` | what a kind of unit brings, as data |
 | `pictures` | downscaled screenshots, what models were sent of them, blobs of the run |
-| `tables`, `figures` | the summary and the comparison |
-| `folder` | the output folder, data as scripts that no text can break out of |
-| `serving` | serves a folder on localhost, and has it written again as runs go on |
-| `browse` | serves an index of runs, and the page of each when it is asked for |
+| `figures` | its plots |
+| `serving` | serves a folder on localhost, or an index of runs and the page of each |
 
 `templates/` holds the document, `assets/` its scripts and styles. The scripts are classic ones,
 because neither modules nor fetch work from `file:`. Texts of pages and models are inserted as text

@@ -173,7 +173,7 @@ def _name(picture: Picture) -> str:
 
 
 LONGEST = 50_000
-"""Longest text of what is shown as it is on record, in characters."""
+"""Longest text that is shown unchanged, in characters."""
 
 
 def as_json(value: Any) -> str:

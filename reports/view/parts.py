@@ -61,7 +61,7 @@ class Fact(NamedTuple):
 
     @property
     def shown(self) -> tuple[str | bool, ...]:
-        """What the page's script needs of it."""
+        """Its fields for the page's script."""
         return self[:8]
 
 

@@ -63,9 +63,9 @@ class UnitWithPictures(NamedTuple):
 class PictureFile(NamedTuple):
     """A screenshot in `pictures/`.
 
-    name: file name; None if there is no picture.
+    name: file name; None without a picture.
     width, height: in pixels.
-    reason: why there is no picture.
+    reason: why the picture is missing.
     """
 
     name: str | None

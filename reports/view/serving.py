@@ -1,4 +1,8 @@
-"""A server of pages on localhost."""
+"""Servers on localhost: of a page, or of an index of runs with the page of each.
+
+The index writes nothing before someone asks. A run's address is a hash of its directory: no address
+names a file, and only runs that the index lists are served.
+"""
 
 from __future__ import annotations
 

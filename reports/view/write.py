@@ -1,4 +1,8 @@
-"""Write the folder of a page, one run in memory at a time, once or again as the runs go on."""
+"""Write the folder of a page, one run in memory at a time, once or again as the runs go on.
+
+The folder is new, empty, or holds an earlier page. Data are classic scripts, in ASCII without `<`,
+`>` and `&`: no text can end a script, open a comment or break a line.
+"""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class Piece:
 
     @property
     def sent(self) -> str:
-        """The text as it is sent; only an end token of its own stands at its end."""
+        """The text to send; only its end token is at its end."""
         text = self.text
         while not self.ends and text.endswith(END_TOKEN):
             text = text.removesuffix(END_TOKEN)

@@ -318,7 +318,7 @@ MORE = "more"
 def wrong_steps(records: Iterable[StepUnit]) -> dict[str, int]:
     """The number of conversations with 0, 1, 2, 3 and more wrong steps; {} without conversations.
 
-    Conversations in which a valid step has no result yet are left out.
+    Conversations with a valid step that has no result yet are left out.
     """
     conversations: dict[tuple[str, str, int], list[bool | None]] = {}
     for record in records:

@@ -4,8 +4,8 @@ WebSRC (Chen et al. 2021), with pictures only, asks about the pages of ten sites
 -Complex (Hsiao et al. 2022; Baechler et al. 2024) ask about screens of phones, and may have no
 answer. Both are scored by their official code, and over sets of words and marks as lmms-eval does.
 
-Version 1.2 of ScreenQA (July 2024) is a JSON file beside Rico's pictures; the copy on the hub is of
-April 2024. They are two splits, so a run says which it is of, and runs on both share no
+Version 1.2 of ScreenQA (July 2024) is a JSON file next to Rico's pictures; the copy on the hub is
+of April 2024. They are two splits, so a run says which it is of, and runs on both share no
 question.
 """
 
@@ -188,7 +188,7 @@ class WebSRC(QuestionSet):
 WEBSRC = WebSRC()
 NO_ANSWER = "<no answer>"
 HUB = "test-2024-04"
-"""The test split as it was before version 1.2."""
+"""The test split before version 1.2."""
 _OF_SCREENS = Declaration(
     measures=MEASURES,
     levels=(Level("screen", extent="screens of the same kind"),),

@@ -108,7 +108,7 @@ def worded(asked: Asked, *, options: str = "lettered", box: str = "both") -> str
     name = next((one for one in ("{question}", "{options}") if one in text), "")
     if not name:
         return text.replace("{box}", told)
-    before, _, after = text.partition(name)  # What is filled in may have braces.
+    before, _, after = text.partition(name)  # Texts that are filled in may have braces.
     return before.replace("{box}", told) + parts[name] + after
 
 

@@ -207,7 +207,7 @@ class ScreenSet(PictureBenchmark, ScreenBenchmark):
     def notices(
         self, read: Mapping[str, Sequence[ScreenStep]], units: Sequence[Unit[Any]], folder: Folder
     ) -> list[str]:
-        """Say that there are no pictures."""
+        """Say that pictures are missing."""
         if folder.stored or _pictured(folder, read):
             return []
         return [

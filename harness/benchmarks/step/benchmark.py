@@ -82,7 +82,7 @@ class StepBenchmark(Benchmark):
 
     @property
     def rules(self) -> ScoringRules:
-        """How its steps are scored."""
+        """Rules of scoring its steps."""
         options = self.options
         return ScoringRules(
             variant=options.f1,
@@ -108,7 +108,7 @@ class StepBenchmark(Benchmark):
     def score(self, prediction: Prediction, detail: Any) -> Scores:
         return score(prediction, detail.gold, self.rules)
 
-    # What is shown, asked and put on record.
+    # Steps to show, ask about and record.
 
     def ready(
         self, part: Dataset[Any], whole: Dataset[Any], shows: Shows
@@ -239,7 +239,7 @@ class StepBenchmark(Benchmark):
 
         return StepPredictions(settings)
 
-    # Results, beside the scores.
+    # Results other than the scores.
 
     def chance(self, units: Sequence[StepUnit]) -> Iterator[Scores]:
         """The expected scores of `always-click`, CLICK on a choice drawn at random, computed and

@@ -265,7 +265,7 @@ def earlier_of(row: Row, plan: Planned | None = None) -> Earlier:
     found = Earlier(detail.operation, detail.value, index=row.position, words=detail.told)
     if not detail.screenshot:
         return found
-    # What is wrong with a picture is reported when the step itself is asked about.
+    # A broken picture is reported when the step itself is asked about.
     with suppress(PictureError):
         page = read_size(detail.screenshot)
         found = replace(found, page_size=(page.width, page.height))

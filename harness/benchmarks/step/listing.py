@@ -122,7 +122,7 @@ def list_step(
     except PictureError as error:
         raise DataError(f"{where}: {error}") from error
 
-    # The candidates, as they are listed.
+    # The listed candidates.
     if stored is not None:
         chosen, choices = _as_stored(row, stored, options), stored.choices
         facts = choice_facts(_page(row, chosen), chosen, choices)
@@ -151,7 +151,7 @@ def list_step(
         page_facts = options.candidates != "all"
         facts = choice_facts(page, chosen, choices) if page_facts else ChoiceFacts()
 
-    # The line, as far as it is known before anything is asked.
+    # The known part of the line, before anything is asked.
     right = replace(row.detail, positives=accepted(row, selection(options))).gold
     unit = unlisted(row, replace(right, shown=chosen.shown))
     target = next((one.box for one in choices if one.id == chosen.shown), None)

@@ -1,4 +1,4 @@
-"""Which options of recorded steps go with their data, their protocol and the pictures."""
+"""Options of recorded steps that fit their data, their protocol and the pictures."""
 
 from __future__ import annotations
 

@@ -339,7 +339,7 @@ class Sampler:
             "other_scores": {k: v for k, v in scores if k not in declared and v is not None},
             "detail": msgspec.to_builtins(part.raw),
         }
-        return {name: one for name, one in results.items() if one not in (None, "", [], {})}
+        return {name: one for name, one in facts.items() if one not in (None, "", [], {})}
 
 
 def totals(used: Iterable[Mapping[str, ModelUsage]]) -> dict[str, ModelUsage]:

@@ -428,7 +428,7 @@ def _relation(
     element = chosen.id if chosen else prediction.element
     by_box = [near(box, target_box) for target_box in record.detail.gold.boxes]
     if element is None:
-        # The point lies in no listed choice, so there is no node to compare.
+        # The point lies in none of the choices: nothing to compare.
         return _closest(by_box) or FoundRelation(Relation.ELSEWHERE, "a point outside all choices")
     if isinstance(nodes, str):
         guess = _closest(by_box)

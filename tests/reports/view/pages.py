@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
@@ -18,7 +19,7 @@ from harness.runs.files import encode
 from parsers.records import F1_VARIANTS, Box, Choice, Gold, Prediction, Status
 from reports.view.write import RunsPage
 from tests.reports.runs import call, setup, step, write
-from tests.units import step_scores
+from tests.units import flat, step_scores
 
 HOSTILE = (
     "</script><script>window.HACKED = 1</script>",
@@ -157,3 +158,21 @@ def many(path: Path, count: int) -> Path:
 def page(runs: list[Path], out: Path, *, overwrite: bool = False, **options: Any) -> str:
     """The page of runs, as the command writes it."""
     return RunsPage(runs, out, **options).write(overwrite=overwrite)
+
+
+def raw(run: Path) -> list[dict[str, Any]]:
+    """The lines of a run's steps, decoded."""
+    return [flat(json.loads(line)) for line in (run / "steps.jsonl").read_bytes().splitlines()]
+
+
+def sheets(folder: Path) -> list[Any]:
+    """The lists of a page, one for each sheet."""
+    lines = (folder / "data" / "steps.js").read_text("ascii").splitlines()
+    return [json.loads(line[9:-2]) for line in lines if line.startswith("VLM.load(")]
+
+
+def detail(folder: Path, script: int) -> Any:
+    """What the first lane of a page has on a unit."""
+    text = (folder / "data" / f"step-{script}.js").read_text("ascii")
+    assert not set("<>&") & set(text)
+    return json.loads(f"[{text[text.index('VLM.add(') + 8 : text.rindex(');')]}]")[2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,14 +13,9 @@ from harness.tables import TEST_DATA_NOTE
 from reports.errors.labels import import_labels, read_labels
 from reports.view import POLICY
 from tests.reports.view.conftest import Watched
-from tests.reports.view.pages import BOX, HOSTILE, PAGE, SITES
-from tests.units import flat
+from tests.reports.view.pages import BOX, HOSTILE, PAGE, SITES, raw
 
 pytestmark = pytest.mark.browser
-
-
-def _raw(run: Path) -> list[dict[str, Any]]:
-    return [flat(json.loads(line)) for line in (run / "steps.jsonl").read_bytes().splitlines()]
 
 
 def _go(tab: Any, route: str) -> None:
@@ -90,7 +84,7 @@ def test_every_view_shows_something_and_the_note(watched: Watched) -> None:
 def test_filters_agree_with_the_lines(
     tab: Any, runs: list[Path], field: str, value: str, fits: Any
 ) -> None:
-    both = [{row["step_id"]: row for row in _raw(run)} for run in runs]
+    both = [{row["step_id"]: row for row in raw(run)} for run in runs]
     want = {i for i in both[0] if fits(both[0][i], both[1][i])}
     assert 0 < len(want) < 12
     _go(tab, "#/steps")
@@ -205,7 +199,7 @@ def test_boxes_lie_where_the_page_has_them(tab: Any) -> None:
 
 
 def test_a_step_shows_choices_rounds_scores_and_settings(tab: Any, runs: list[Path]) -> None:
-    row = next(r for r in _raw(runs[0]) if r["step_id"] == "T0_1")
+    row = next(r for r in raw(runs[0]) if r["step_id"] == "T0_1")
     _step(tab, "T0_1")
     target = tab.locator(".choices li.right")
     assert "◎ target" in target.inner_text()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from harness.runs import open_run
 from reports.kinds.episode import EpisodePage
 from tests.reports.kinds.episode.worlds import EPISODES, WIDE, Played, button, click, forms, point
 from tests.reports.view.conftest import Watched
-from tests.reports.view.pages import HOSTILE, page
+from tests.reports.view.pages import HOSTILE, detail, page
 
 LONG = Played(
     [click(n % 3) if n % 2 else point(n % 3, WIDE) for n in range(12)], "solved", 1.0, WIDE
@@ -27,29 +26,20 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "page"
 
 
-def _detail(folder: Path, number: int) -> dict[str, Any]:
-    text = (folder / "data" / f"step-{number}.js").read_text("ascii")
-    assert not set("<>&") & set(text)
-    read: dict[str, Any] = json.loads(f"[{text[text.index('VLM.add(') + 8 : text.rindex(');')]}]")[
-        2
-    ]
-    return read
-
-
 def test_a_frame_has_what_was_seen_what_was_done_and_what_came_of_it(films: Path) -> None:
-    first, second, end = _detail(films, 0)["strip"]
+    first, second, end = detail(films, 0)["strip"]
     box = list(button((320, 420), 1)[0])
     assert (first["head"], first["goal"], second["goal"]) == ("1", "Form form-0/0", "")
     assert first["boxes"] == [["chosen", box, "TYPE: Ohio"]]
     assert first["action"] == "[button]  Choice 1 -> TYPE" and "Because" in first["said"]
     assert second["point"] == list(point(2).point or ()) and second["mark"] == "CLICK"
     assert (end["head"], end["after"]) == ("end", "reward 1, ended: solved")
-    idle = _detail(films, 1)["strip"][1]
+    idle = detail(films, 1)["strip"][1]
     assert (idle["action"], idle["after"], idle["failed"]) == ("", "no action", True)
     assert idle["said"] == HOSTILE[0]
-    lost = [one["after"] for one in _detail(films, 6)["strip"]]
+    lost = [one["after"] for one in detail(films, 6)["strip"]]
     assert lost == ["", "the environment failed: timeout: no observation", ""]
-    failed = _detail(films, 7)["strip"][0]
+    failed = detail(films, 7)["strip"][0]
     assert failed["after"] == f"failed: {HOSTILE[2]}" and failed["failed"]
 
 
@@ -62,7 +52,7 @@ def test_a_mark_is_short_whatever_was_typed(tmp_path: Path) -> None:
 
 
 def test_what_the_model_was_sent_of_every_turn_is_there(films: Path) -> None:
-    rounds = _detail(films, 8)["rounds"]
+    rounds = detail(films, 8)["rounds"]
     sent = [
         part[2]
         for one in rounds
@@ -77,10 +67,10 @@ def test_what_the_model_was_sent_of_every_turn_is_there(films: Path) -> None:
 def test_without_blobs_there_are_actions_and_scores(tmp_path: Path) -> None:
     made = page([forms(tmp_path / "bare", blobs=False)], tmp_path / "page")
     assert made == f"{len(EPISODES)} episodes"
-    detail = _detail(tmp_path / "page", 0)
-    assert [frame["picture"] for frame in detail["strip"]] == [[], [], []]
-    assert detail["strip"][0]["boxes"] and detail["strip"][0]["size"] == [320, 420]
-    assert detail["scores"][0][:2] == ["Success", 1.0]
+    shown = detail(tmp_path / "page", 0)
+    assert [frame["picture"] for frame in shown["strip"]] == [[], [], []]
+    assert shown["strip"][0]["boxes"] and shown["strip"][0]["size"] == [320, 420]
+    assert shown["scores"][0][:2] == ["Success", 1.0]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reports.view.detail import LONGEST, as_json
 from reports.view.write import call, note
 from tests.reports.view.conftest import Watched
-from tests.reports.view.pages import HOSTILE, page, two_runs
+from tests.reports.view.pages import HOSTILE, page, sheets, two_runs
 from tests.reports.view.signs import IOU, signs
 
 JSON = st.recursive(
@@ -39,17 +39,12 @@ def test_what_is_very_long_is_cut_and_says_so() -> None:
     assert as_json(["x" * LONGEST]).endswith("\n… 8 more characters")
 
 
-def _sheets(folder: Path) -> list[Any]:
-    lines = (folder / "data" / "steps.js").read_text("ascii").splitlines()
-    return [json.loads(line[9:-2]) for line in lines if line.startswith("VLM.load(")]
-
-
 def test_every_benchmark_is_told_in_its_own_terms(tmp_path: Path) -> None:
     steps, _ = two_runs(tmp_path / "steps")
     one, other = signs(tmp_path / "one"), signs(tmp_path / "other", head="Overlap")
     made = page([one, steps, other], tmp_path / "page")
     assert made == "22 signs and steps"
-    first, second, third = _sheets(tmp_path / "page")
+    first, second, third = sheets(tmp_path / "page")
     assert [sheet["terms"]["units"] for sheet in (first, second, third)] == [
         "signs",
         "steps",

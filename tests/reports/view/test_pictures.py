@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import threading
 from dataclasses import replace
 from hashlib import sha256
@@ -22,7 +21,7 @@ from harness.runs.pictures import made_again, sent_picture
 from reports.view.write import RunsPage
 from tests.reports.runs import setup, write
 from tests.reports.view.conftest import Watched
-from tests.reports.view.pages import PAGE, PICTURE, page, records
+from tests.reports.view.pages import PAGE, PICTURE, detail, page, records, sheets
 
 TILES = PicturePolicy("tiles", tile_height=800, tile_overlap=0)
 WHOLE = PicturePolicy("full", pixels=10_000_000)
@@ -42,18 +41,8 @@ def run_with(path: Path, policy: PicturePolicy, tasks: int = 1) -> Path:
     return write(path, [replace(one, pictures=shown(policy)) for one in records("+", tasks)])
 
 
-def listed(out: Path) -> Any:
-    text = (out / "data" / "steps.js").read_text("ascii")
-    return json.loads(text[text.index("VLM.load(") + 9 : text.rindex(");")])
-
-
 def screenshots(out: Path) -> set[tuple[Any, ...]]:
-    return {tuple(row[11]) for row in listed(out)["steps"]}
-
-
-def detail(out: Path, script: int) -> Any:
-    text = (out / "data" / f"step-{script}.js").read_text("ascii")
-    return json.loads(f"[{text[text.index('VLM.add(') + 8 : text.rindex(');')]}]")[2]
+    return {tuple(row[11]) for row in sheets(out)[0]["steps"]}
 
 
 def test_what_was_sent_is_kept_byte_for_byte_beside_the_screenshot(tmp_path: Path) -> None:
@@ -119,22 +108,22 @@ def test_a_page_written_again_keeps_the_scripts_of_its_steps(tmp_path: Path) -> 
     made = RunsPage([run], out, follow=True)
     assert made.write() == "4 steps"
     assert not made.outdated
-    before = {row[0]: row[13] for row in listed(out)["steps"]}
-    stamp = listed(out)["stamp"]
+    before = {row[0]: row[13] for row in sheets(out)[0]["steps"]}
+    stamp = sheets(out)[0]["stamp"]
     assert stamp
 
     going_on(run, steps[:5])
     assert made.outdated
     assert made.write() == "9 steps"
-    after = {row[0]: row[13] for row in listed(out)["steps"]}
+    after = {row[0]: row[13] for row in sheets(out)[0]["steps"]}
     assert {step: after[step] for step in before} == before
     assert sorted(after.values()) == list(range(9))
-    assert listed(out)["stamp"] > stamp
+    assert sheets(out)[0]["stamp"] > stamp
     assert not list(out.rglob("*.new"))
 
     going_on(run, [], complete=True)
     made.write()
-    assert listed(out)["stamp"] == ""  # The last: nobody has to ask any more.
+    assert sheets(out)[0]["stamp"] == ""  # The last: nobody has to ask any more.
 
 
 @pytest.mark.browser

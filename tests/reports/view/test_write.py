@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import statistics
 from collections import defaultdict
@@ -16,22 +15,13 @@ from lxml import html
 from harness.tables import TEST_DATA_NOTE
 from reports.view.command import view
 from tests.reports.runs import worked, write
-from tests.units import flat
+from tests.reports.view.pages import raw, sheets
 
 SETTLED = ("right", "part", "wrong")
 
 
 def _call(*arguments: str | Path) -> Result:
     return CliRunner().invoke(view, [str(argument) for argument in arguments])
-
-
-def _raw(run: Path) -> list[dict[str, Any]]:
-    return [flat(json.loads(line)) for line in (run / "steps.jsonl").read_bytes().splitlines()]
-
-
-def _list(folder: Path) -> Any:
-    text = (folder / "data" / "steps.js").read_text("ascii")
-    return json.loads(text[text.index("VLM.load(") + 9 : text.rindex(");")])
 
 
 def _rows(folder: Path, caption: str) -> list[list[str]]:
@@ -56,7 +46,7 @@ def test_rates_equal_those_recomputed_from_the_lines(folder: Path, runs: list[Pa
         start = rows.index([label])
         for split in ("test_task", "test_website"):
             tasks = defaultdict(list)
-            for row in _raw(run):
+            for row in raw(run):
                 if row["split"] == split and row["scores"]:
                     tasks[row["task_id"]].append(row["scores"])
             names = ("element", "operation_f1.mind2web", "success")
@@ -67,13 +57,13 @@ def test_rates_equal_those_recomputed_from_the_lines(folder: Path, runs: list[Pa
 
 
 def test_the_list_holds_every_step_with_its_outcome(folder: Path, runs: list[Path]) -> None:
-    listed = _list(folder)
+    (listed,) = sheets(folder)
     words = listed["words"]
     shown = {row[0]: row[12] for row in listed["steps"]}
     for lane, run in enumerate(runs):
-        raw = _raw(run)
-        assert len(raw) == len(shown)
-        for row in raw:
+        rows = raw(run)
+        assert len(rows) == len(shown)
+        for row in rows:
             scores = row["scores"]
             want = "open"
             if scores:
@@ -82,7 +72,7 @@ def test_the_list_holds_every_step_with_its_outcome(folder: Path, runs: list[Pat
 
 
 def test_agreement_is_counted_over_steps_that_both_settled(folder: Path, runs: list[Path]) -> None:
-    one, other = ({r["step_id"]: r["scores"] for r in _raw(run) if r["scores"]} for run in runs)
+    one, other = ({r["step_id"]: r["scores"] for r in raw(run) if r["scores"]} for run in runs)
     both = [(one[i]["success"], other[i]["success"]) for i in one.keys() & other.keys()]
     patterns = ((True, True), (True, False), (False, True), (False, False))
     want = [len(both), *(both.count(pattern) for pattern in patterns)]
@@ -91,9 +81,9 @@ def test_agreement_is_counted_over_steps_that_both_settled(folder: Path, runs: l
 
 def test_classes_are_counted_as_they_are_classified(folder: Path, runs: list[Path]) -> None:
     rows = {row[0]: row[1:3] for row in _rows(folder, "How steps ended")[1:]}
-    right = [sum(bool(r["scores"] and r["scores"]["success"]) for r in _raw(run)) for run in runs]
+    right = [sum(bool(r["scores"] and r["scores"]["success"]) for r in raw(run)) for run in runs]
     assert rows["success"] == [str(count) for count in right]
-    assert rows["not answered"] == ["0", str(sum(not r["settled"] for r in _raw(runs[1])))]
+    assert rows["not answered"] == ["0", str(sum(not r["settled"] for r in raw(runs[1])))]
 
 
 def test_an_unfinished_run_is_reported_with_its_share(folder: Path) -> None:
