@@ -13,7 +13,7 @@ from adapters.conversation import Finish
 _ENDS = {
     Finish.STOP: (
         *("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed"),
-        *("tool_calls", "function_call", "tool_use"),
+        *("tool_calls", "function_call", "tool_use", "pause_turn", "compaction"),
     ),
     Finish.LENGTH: (
         *("length", "max_tokens", "max_output_tokens", "model_length"),

@@ -40,14 +40,14 @@ def offered(
         if device == "phone":
             name, write = "mobile_use", qwen_mobile
         tools = (_qwen(name, convention, size), *beside(device, has, BEYOND))
-        return Offer(tools=tools, read=reading.qwen, write=write, convention=convention)
+        return Offer(tools=tools, write=write, convention=convention)
     numbers = f"Places are {_numbers(convention, size)}."
     listed = [
         _function(name, f"{text} {numbers}" if "x" in fields else text, fields)
         for name, (action, text, fields) in _OWN.items()
         if action in ({*_ALWAYS[device], *has} if has else {"click"})
     ]
-    return Offer(tools=tuple(listed), read=reading.functions, convention=convention)
+    return Offer(tools=tuple(listed), convention=convention)
 
 
 _ALWAYS: Mapping[Device, tuple[str, ...]] = {

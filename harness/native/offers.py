@@ -51,7 +51,8 @@ class VendorTool(Offer):
             tokens = None if tokens is None else tokens - ZOOM_TOKENS
         configs = {"configs": {member: {"enabled": False} for member in off}} if off else {}
         further = beside(device, has, self.words) if extras else ()
-        return replace(self, tools=(ProviderTool({**self.entry, **configs}, tokens), *further))
+        tools = (ProviderTool({**self.entry, **configs}, tokens), *further)
+        return replace(self, tools=tools, off=off)
 
     def check(self, name: str, model: AdapterInfo) -> None:
         """Raise `UserError` for a model whose adapter does not send this tool."""

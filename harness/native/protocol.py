@@ -317,6 +317,7 @@ class Recorded(Native):
                     flags.add("cut")
                 elif self.reads_on(turn, page):
                     results = answered(offer, calls, said, picture, shows)
+                    flags |= {"answered_error" for one in results if one.is_error}
                     asked = conversation.then(reply, user(*results))
                     reply = yield Ask(asked, PAIR, max_tokens=limit)
                     assert isinstance(reply, Reply)

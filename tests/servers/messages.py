@@ -75,17 +75,16 @@ def _broken_turn(messages: list[Json]) -> str | None:
         for id, call in waiting.items():
             if call.get("toolset_name") != results[id].get("toolset_name"):
                 return "toolset_name of a result has to be that of its call"
-            if wrong := _broken_result(call, results[id].get("content") or []):
-                return wrong
-            if results[id].get("is_error") and (wrong := _broken_error(results[id])):
+            content = results[id].get("content") or []
+            broken = _broken_error if results[id].get("is_error") else _broken_result
+            if wrong := broken(call, content):
                 return wrong
         calls = _blocks(message, "tool_use") if message["role"] == "assistant" else []
         waiting = {block["id"]: block for block in calls}
     return "The last message has calls without results" if waiting else None
 
 
-def _broken_error(result: Json) -> str | None:
-    content = result.get("content")
+def _broken_error(call: Json, content: str | list[Json]) -> str | None:
     if not content:
         return "An error needs a text"
     if isinstance(content, list) and any(block["type"] != "text" for block in content):
