@@ -80,5 +80,6 @@ def image_rule(edge: int, limit: int) -> ImageRule:
         max_side=edge,
         # The API takes 10 MB in base64; a quarter of that is the encoding.
         max_bytes=7_500_000,
+        many=(20, 2000),
         source="Anthropic, vision guide, 2026-11",
     )

@@ -13,6 +13,7 @@ from typing import Literal
 
 from adapters.conversation import Conversation, Message, Picture, Reply, Shown, Text, user
 from harness.dialogue import Ask, Dialogue
+from harness.errors import UserError
 from harness.native.kinds import NativePage
 from harness.native.looks import Offer, answered, calls_of, looked
 from harness.options import History
@@ -67,6 +68,11 @@ class NativeLive(NativePage):
     """Whether a call that the provider wants confirmed is done, or ends the episode."""
 
     View = LiveView
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.safety == "stop" and not (self.vendors and self.vendors.confirms):
+            raise UserError(f"safety=stop has no effect with tool={self.tool}: leave it out")
 
     @property
     def history_shown(self) -> History:
