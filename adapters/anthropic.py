@@ -275,8 +275,10 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
         if not all(isinstance(text, str) for text in texts):
             raise ValueError("a block of text without a text")
         text = "".join(texts)
-        calls = _calls(blocks, answer.stop_reason)
-        said = text or "".join(call.name for call in calls)
+        # A call that was cut off is no call, but it says that the prompt was not too long.
+        said = text or "".join(str(b.get("name")) for b in blocks if b.get("type") == "tool_use")
+        blocks = _whole(blocks, answer.stop_reason)
+        calls = _calls(blocks)
         thoughts = [block.get("thinking") for block in blocks if block.get("type") == "thinking"]
         told = answer.usage if isinstance(answer.usage, dict) else {}
         return Reply(
@@ -304,22 +306,22 @@ def _tool(tool: Tool | ProviderTool) -> Json:
     }
 
 
-def _calls(blocks: list[Json], reason: str | None) -> tuple[ToolCall, ...]:
-    """Return the calls of a reply; the last one of a reply that was cut off may be half a call."""
-    made = [block for block in blocks if block.get("type") == "tool_use"]
-    if (
-        reason in ("max_tokens", "model_context_window_exceeded")
-        and made
-        and made[-1] is blocks[-1]
-    ):
-        del made[-1]
+def _whole(blocks: list[Json], reason: str | None) -> list[Json]:
+    """Return the blocks of a reply without its last call if that may be half of one."""
+    is_cut = reason in ("max_tokens", "model_context_window_exceeded")
+    half = is_cut and blocks and blocks[-1].get("type") == "tool_use"
+    return blocks[:-1] if half else blocks
+
+
+def _calls(blocks: list[Json]) -> tuple[ToolCall, ...]:
     return tuple(
         ToolCall(
             named(block.get("id")),
             ".".join(filter(None, map(named, (block.get("toolset_name"), block.get("name"))))),
             held_or_none(block.get("input")),
         )
-        for block in made
+        for block in blocks
+        if block.get("type") == "tool_use"
     )
 
 
@@ -396,5 +398,6 @@ def image_rule(edge: int, limit: int) -> ImageRule:
         max_side=edge,
         # The API takes 10 MB in base64; a quarter of that is the encoding.
         max_bytes=7_500_000,
+        many=(20, 2000),
         source="Anthropic, vision guide, 2026-11",
     )

@@ -240,7 +240,7 @@ def hosted(
 _ENDS = {
     Finish.STOP: (
         *("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed"),
-        *("tool_calls", "function_call", "tool_use"),
+        *("tool_calls", "function_call", "tool_use", "pause_turn", "compaction"),
     ),
     Finish.LENGTH: (
         *("length", "max_tokens", "max_output_tokens", "model_length"),

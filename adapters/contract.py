@@ -184,6 +184,9 @@ class ImageRule:
     """Longest side in pixels."""
     max_bytes: int | None = None
     """Size limit of the encoded picture."""
+    many: tuple[int, int] | None = None
+    """With more pictures in a request than the first, no side may have more pixels than the
+    second."""
     source: str = ""
     """Where the rule is published, with its date."""
     seen: Callable[[int, int], float] | None = None

@@ -41,6 +41,9 @@ _OF_THE_RUN = re.compile(
     r"billing|credit|quota|balance|payment|spend(ing)? limit|your (account|organi[sz]ation)|"
     r"(unknown|invalid|unsupported|no such|not a valid) model\b|server is pinned to|"
     r"not enabled (for|on) (the |this )?models?\b|"
+    # Tools and their calls are the same for all units, or ours to send back whole.
+    r"\b(tool|function)[_ -](choice|use|result|calls?|response)\b|"
+    r"\btools[\[.]\d|thought.?signature|"
     r"\bmodels?[\s/:`'\"]+(\S+ )?((is|was) )?"
     r"(not (found|available|supported|valid|enabled)|does not exist|unavailable|no longer)",
     re.IGNORECASE,

@@ -93,8 +93,8 @@ def reply_of(
     signed = any(part.thought_signature for part in parts)
     native = content if signed or calls else None
     if word in _MALFORMED:
-        calls.append(ToolCall("", "", None))
-        # The rest is not an answer, but people may read it.
+        # What came with it is no answer, but people may read it.
+        calls, native = [ToolCall("", "", None)], None
         word, text, thoughts = "STOP", "", "\n\n".join(filter(None, (thoughts, text)))
     ended = finish(word, text or "call" * len(calls), candidate.error or answer.error)
     return replace(

@@ -152,7 +152,8 @@ class ResponsesWire(ChatAdapter):
     def _echoed(self, message: Message, keeps: bool) -> list[Json]:
         """Return the items of a reply as they go back."""
         native: Any = message.native or []
-        items: list[Json] = list(native)
+        # Calls that were cut off have no answers.
+        items: list[Json] = [item for item in native if not _is_call(item) or _is_whole(item)]
         # No provider takes reasoning that was cut off before anything followed it.
         while items and items[-1].get("type") == "reasoning":
             items.pop()
@@ -291,12 +292,16 @@ def _tool(tool: Tool | ProviderTool) -> Json:
 
 def _calls_in(native: object) -> list[Json]:
     """Return the items of a reply that are whole calls, in order."""
-    return [
-        item
-        for item in (native if isinstance(native, list) else [])
-        if str(item.get("type", "")).endswith("_call") and isinstance(item.get("call_id"), str)
-        if item.get("status") in (None, "completed")
-    ]
+    items = native if isinstance(native, list) else []
+    return [item for item in items if _is_call(item) and _is_whole(item)]
+
+
+def _is_call(item: Json) -> bool:
+    return str(item.get("type", "")).endswith("_call")
+
+
+def _is_whole(item: Json) -> bool:
+    return isinstance(item.get("call_id"), str) and item.get("status") in (None, "completed")
 
 
 def _call(item: Json) -> ToolCall:

@@ -18,7 +18,7 @@ A = TypeVar("A")
 SPLIT = "split"
 """The group that every unit has."""
 
-READING = 6
+READING = 7
 """Edition of the reading rules. It rises whenever some reply is read as something
 else than before; runs record it, and older ones are read anew."""
 

@@ -42,7 +42,6 @@ def offered(
         further = beside(device, has, BEYOND)
         return Offer(
             tools=(_qwen(name, convention, size), *further),
-            read=reading.qwen,
             write=write,
             convention=convention,
             extras=frozenset(one.name for one in further),
@@ -53,7 +52,7 @@ def offered(
         for name, (action, text, fields) in _OWN.items()
         if action in ({*_ALWAYS[device], *has} if has else {"click"})
     ]
-    return Offer(tools=tuple(listed), read=reading.functions, convention=convention)
+    return Offer(tools=tuple(listed), convention=convention)
 
 
 _ALWAYS: Mapping[Device, tuple[str, ...]] = {

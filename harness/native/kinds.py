@@ -33,6 +33,11 @@ class NativePlace(Recorded):
     View = PlaceView
     actions = POINTING
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.extras == "none":
+            raise UserError("extras=none has no effect on grounding: leave it out")
+
     @property
     def looks(self) -> frozenset[str]:
         return frozenset({"scroll", "wait"})

@@ -13,6 +13,7 @@ from typing import Literal
 
 from adapters.conversation import Conversation, Message, Picture, Reply, Shown, Text, user
 from harness.dialogue import Ask, Dialogue
+from harness.errors import UserError
 from harness.native.kinds import NativePage
 from harness.native.looks import Offer, answered, calls_of, looked
 from harness.options import History
@@ -68,6 +69,11 @@ class NativeLive(NativePage):
 
     View = LiveView
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.safety == "stop" and not (self.vendors and self.vendors.confirms):
+            raise UserError(f"safety=stop has no effect with tool={self.tool}: leave it out")
+
     @property
     def history_shown(self) -> History:
         """All turns, with their pictures."""
@@ -95,7 +101,8 @@ class NativeLive(NativePage):
                 now.conversation = now.conversation.then(now.reply, answers)
             reply = yield Ask(now.conversation, place, max_tokens=limit_of(self.max_tokens, 0))
             assert isinstance(reply, Reply)
-            if not calls_of(reply) or reply.finish.value not in ("stop", "length"):
+            named = any(call.name for call in calls_of(reply))
+            if not named or reply.finish.value not in ("stop", "length"):
                 now.conversation = now.reply = None
                 return _ended(reply)
             now.reply, now.failed = reply, None
@@ -127,10 +134,10 @@ class NativeLive(NativePage):
 def _queue(now: _Episode, turn: ReplyActs, page: Elements, size: tuple[int, int]) -> None:
     """Line up the actions of a reply, up to the first that no page can do."""
     for act in turn.acts:
-        done = [] if act.outside or act.word == "bad" else list(actions_of(act, page, size))
+        done = [] if act.outside or act.wrong else list(actions_of(act, page, size))
         if not done:
             why = "there is no such element" if act.outside else "this cannot be done here"
-            now.failed = act.place, act.text if act.word == "bad" else why
+            now.failed = act.place, act.wrong or why
             return
         now.left += [(act.place, action) for action in done]
 
@@ -145,7 +152,10 @@ def _anywhere(point: Point, offer: Offer, picture: Picture) -> Point:
 
 
 def _ended(reply: Reply) -> Prediction:
-    """Return what a reply without calls says: that the task is done."""
+    """Return what a reply without calls says: that the task is done. The provider may have found a
+    call that it could not read."""
+    if reply.tool_calls and reply.finish.value == "stop":
+        return Prediction(Status.PARSE_ERROR, flags=("malformed_call",))
     opened = open_reply(reply.text, reply.finish.value)
     if isinstance(opened, Nothing):
         return Prediction(opened.status, flags=opened.flags)
@@ -163,7 +173,7 @@ def _answers(
     def shows(act: ToolAct) -> list[Shown] | str:
         if failed is not None and act.place >= failed[0]:
             return f"Error: {failed[1]}" if act.place == failed[0] else offer.halted
-        if act.word in ("look", "unknown"):
+        if act.word == "look":
             return looked(act, picture, lambda at: on_page(at, offer.convention, picture), page)
         return [Text(told(act))]
 

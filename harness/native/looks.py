@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,8 @@ from parsers.actions import mended
 from parsers.native import ToolAct, ToolUse
 from parsers.native.page import Elements
 from parsers.native.spelling import Write
-from parsers.native.tools import acts_of
+from parsers.native.tools import Read, acts_of
+from parsers.native.toolsets import NOT_PERMITTED
 from parsers.points import Convention
 from parsers.screen import Point
 
@@ -34,19 +35,20 @@ HALTED = "Not executed: an earlier action in this turn failed."
 class Offer:
     """The tools of a request.
 
-    read, write: how their calls are read and written; `write` is None where all are functions of
-        our own.
+    read: reads the calls of a vendor's tool, None where there are only functions.
+    write: writes them; None where all are functions of our own.
     convention: what their numbers mean.
     shows: whether looks are answered with pictures.
     pictured: calls that are answered with one picture and nothing else.
-    all_pictured: whether every answer on a live page has a picture, not only the last one.
+    all_pictured: whether every answer has a picture, errors too; else on a live page only the last.
     halted: the answer to calls behind one that failed.
     refs: whether elements of a page are named, and answers say what the browser shows.
+    off: looks that are switched off.
     look: a call that looks, for estimates.
     extras: names of the functions beside the tool, for what it has no word for.
     """
 
-    read: Callable[[ToolUse], Iterator[ToolAct]]
+    read: Read | None = None
     write: Write | None = None
     convention: Convention = "absolute"
     tools: tuple[Tool | ProviderTool, ...] = ()
@@ -55,12 +57,20 @@ class Offer:
     all_pictured: bool = False
     halted: str = HALTED
     refs: bool = False
+    off: tuple[str, ...] = ()
     look: tuple[str, Mapping[str, Any]] | None = None
     extras: frozenset[str] = frozenset()
 
     def acts(self, reply: Reply) -> list[ToolAct]:
         """Return the acts of a reply, in the model's numbers."""
-        said = acts_of([ToolUse(one.name, one.arguments) for one in calls_of(reply)], self.read)
+        uses = [ToolUse(one.name, one.arguments) for one in calls_of(reply)]
+        functions = {tool.name for tool in self.tools if isinstance(tool, Tool)}
+        said = [
+            replace(act, wrong=NOT_PERMITTED.format(act.text))
+            if act.word == "look" and act.text in self.off
+            else act
+            for act in acts_of(uses, self.read, functions)
+        ]
         if self.convention == "unit":
             return [replace(act, flags=act.flags - {"fraction"}) for act in said]
         return said
@@ -106,12 +116,13 @@ def answered(
             if not wrong:
                 one = shows(act)
                 wrong, more = (one, []) if isinstance(one, str) else ("", one)
-                shown += more
+                shown += [part for part in more if part not in shown]
         failed = bool(wrong)
         if call.name in offer.pictured:
             results.append(Result(call.id, (picture,)))
         elif wrong:
-            results.append(Result(call.id, (Text(wrong),), is_error=True))
+            seen = (picture,) if offer.all_pictured else ()
+            results.append(Result(call.id, (Text(wrong), *seen), is_error=True))
         else:
             pictures = [one for one in shown if isinstance(one, Picture)]
             if not offer.shows:
@@ -127,9 +138,9 @@ def looked(
 ) -> list[Shown] | str:
     """Return what a look shows, in the words that the published tools have for it; a text where
     it fails."""
+    if act.wrong:
+        return act.wrong
     match act.word:
-        case "unknown":
-            return act.text
         case "press":
             return [Text("Clicked."), picture]
         case "wait":

@@ -29,6 +29,7 @@ class VendorTool(Offer):
     settings: what their adapters have to be set to (a part of the setting), and how.
     words: the actions beyond clicks and keys that it has.
     withheld: members that are switched off; on live pages only those of tabs.
+    confirms: whether the vendor may want a call confirmed.
     """
 
     entry: Mapping[str, object]
@@ -39,6 +40,7 @@ class VendorTool(Offer):
     zooms: bool = False
     words: frozenset[str] = frozenset()
     withheld: tuple[str, ...] = ()
+    confirms: bool = False
 
     def offer(
         self, device: Device, has: Sequence[str], *, zoom: bool, extras: bool, live: bool
@@ -51,8 +53,9 @@ class VendorTool(Offer):
             tokens = None if tokens is None else tokens - ZOOM_TOKENS
         configs = {"configs": {member: {"enabled": False} for member in off}} if off else {}
         further = beside(device, has, self.words) if extras else ()
-        tools = ProviderTool({**self.entry, **configs}, tokens), *further
-        return replace(self, tools=tools, extras=frozenset(one.name for one in further))
+        tool = ProviderTool({**self.entry, **configs}, tokens)
+        names = frozenset(one.name for one in further)
+        return replace(self, tools=(tool, *further), off=off, extras=names)
 
     def check(self, name: str, model: AdapterInfo) -> None:
         """Raise `UserError` for a model whose adapter does not send this tool."""
@@ -74,6 +77,7 @@ VENDORS: Mapping[str, VendorTool] = {
         write=writing.computer,
         look=("computer", {"actions": [{"type": "screenshot"}]}),
         pictured=frozenset({"computer"}),
+        confirms=True,
     ),
     "computer-toolset": VendorTool(
         entry={"type": "computer_toolset_20260801"},
@@ -115,6 +119,7 @@ VENDORS: Mapping[str, VendorTool] = {
         look=("take_screenshot", {}),
         convention="per-mille",
         all_pictured=True,
+        confirms=True,
         words=frozenset({"back"}),
     ),
     "gemini-mobile": VendorTool(
@@ -126,6 +131,7 @@ VENDORS: Mapping[str, VendorTool] = {
         look=("take_screenshot", {}),
         convention="per-mille",
         all_pictured=True,
+        confirms=True,
         words=frozenset({"back", "long_press", "open_app"}),
     ),
 }

@@ -119,6 +119,10 @@ class Native(AskingProtocol):
             raise UserError(f"turns={self.turns}: give 0 to {MOST_TURNS}")
         if self.zoom == "off" and not (self.vendors and self.vendors.zooms):
             raise UserError(f"zoom=off has no effect with tool={self.tool}: leave it out")
+        if self.extras == "none" and self.vendors is None:
+            raise UserError(f"extras=none has no effect with tool={self.tool}: leave it out")
+        if self.vendors is not None and self.family != "auto":
+            raise UserError(f"family has no effect with tool={self.tool}: leave it out")
         if self.vendors is not None and self.coordinates not in (None, self.vendors.convention):
             raise UserError(f"tool={self.tool} says what its numbers mean: leave out coordinates")
         self.texts  # noqa: B018
@@ -164,8 +168,8 @@ class Native(AskingProtocol):
         return filled
 
     def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
-        """Raise `UserError` for a model that takes no tools or has none of its own, and for
-        undeclared coordinates."""
+        """Raise `UserError` for a model that has no tool of its own, and for undeclared
+        coordinates."""
         if self.tool == "auto" and model.stand_in != "policy":
             raise UserError(
                 f"no tool of its own is known for {model.name}: ask it through functions with "
@@ -175,11 +179,6 @@ class Native(AskingProtocol):
         check_pointing(self.name, known, pictures, model)
         if self.vendors is not None and model.stand_in != "policy":
             self.vendors.check(self.tool, model)
-        if not model.takes_tools:
-            raise UserError(
-                f"the adapter of {model.name} does not send tools: choose another model, or leave "
-                f"out --protocol {self.name}"
-            )
 
     def settings(self) -> dict[str, object]:
         """Return the fields with `auto` resolved, the texts by name and digest."""
@@ -284,6 +283,20 @@ class Recorded(Native):
     """The part that kinds of recorded units share: looks are answered from the record, and the
     first act ends the dialogue."""
 
+    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
+        """Raise `UserError`, also for more pictures in a request than the model takes."""
+        super().check(pictures, model)
+        rule, shown = model.image_rule, self.calls(0)[1]
+        if rule is None or rule.many is None or shown <= rule.many[0]:
+            return
+        most, side = rule.many
+        if min(pictures.max_side, rule.max_side or pictures.max_side) > side:
+            raise UserError(
+                f"turns={self.turns}: {shown} pictures in a request, and {model.name} takes more "
+                f"than {most} only if no side is over {side} px: give at most "
+                f"{self.turns - shown + most} turns, or --image-policy full:max_side={side}"
+            )
+
     def dialogue(self, view: Any) -> Dialogue:
         """Ask until the model acts. Raises ValueError unless exactly one picture is shown."""
         picture, offer = self._offer(view)
@@ -319,6 +332,7 @@ class Recorded(Native):
                     flags.add("cut")
                 elif self.reads_on(turn, page):
                     results = answered(offer, calls, said, picture, shows)
+                    flags |= {"answered_error" for one in results if one.is_error}
                     asked = conversation.then(reply, user(*results))
                     reply = yield Ask(asked, PAIR, max_tokens=limit)
                     assert isinstance(reply, Reply)

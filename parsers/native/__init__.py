@@ -33,8 +33,6 @@ Word = Literal[
     "answer",
     "other",
     "look",
-    "bad",
-    "unknown",
 ]
 
 
@@ -49,15 +47,18 @@ class ToolUse(NamedTuple):
 class ToolAct:
     """The effect of a call, in a neutral word.
 
-    press: `text` is left, right, middle, double, triple or back. hover: the pointer moves. down,
-    up: the left button. long: a long press. drag: from `at` to `to`. scroll: `text` is where the
-    view goes, `far` how many pixels, or with a minus thousandths of the side; 0 says nothing.
+    press: `text` is left, right, middle, double, triple, back or forward. hover: the pointer moves.
+    down, up: the left button. long: a long press. drag: from `at` to `to`. scroll: `text` is where
+    the view goes, `far` how many pixels, or with a minus thousandths of the side; 0 says nothing.
     type: `text`, then Enter if `submit`. keys: `text` is one chord (`ctrl+s`). set: an element gets
     the value `text`. choose: the option `text` of the list at a place. wait: for so many `seconds`.
     app: opens the app `text`. device: `text` is back, home or recents. goto: the address `text`.
     end: `text` is success or failure. answer: `text`. other: what no kind of unit has a word for.
-    look: `text` is what is looked at, and `asked` says more. bad: the call cannot be read, and
-    `text` says why. unknown: there is no such call; `text` says so.
+    look: `text` is what is looked at, and `asked` says more.
+
+    wrong: why the call cannot be read or carried out. Where it only looks, that is the answer to it
+        (there is no such call, say); an act that is wrong is final.
+    done: what the vendor's own code says when it is carried out, "" if it says nothing of its own.
 
     at: None takes the place of the pointer.
     ref: name of the element that it is done to, from a look at the page; "" for none.
@@ -79,3 +80,5 @@ class ToolAct:
     ref: str = ""
     far: float = 0.0
     asked: Mapping[str, Any] = field(default_factory=dict)
+    wrong: str = ""
+    done: str = ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from parsers.actions import Action, Value
 from parsers.native import ToolAct
 from parsers.native.page import Elements
+from parsers.native.tools import key_of
 
 WAYS: Mapping[str, tuple[int, int]] = {
     "up": (0, -1),
@@ -14,44 +15,6 @@ WAYS: Mapping[str, tuple[int, int]] = {
     "left": (-1, 0),
     "right": (1, 0),
 }
-_MODIFIERS = {"ctrl": "Control", "alt": "Alt", "shift": "Shift", "cmd": "Meta"}
-_KEYS = {
-    "enter": "Enter",
-    "escape": "Escape",
-    "delete": "Delete",
-    "space": " ",
-    "page_up": "PageUp",
-    "pageup": "PageUp",
-    "prior": "PageUp",
-    "page_down": "PageDown",
-    "pagedown": "PageDown",
-    "next": "PageDown",
-    **{name: f"Arrow{name.capitalize()}" for name in ("up", "down", "left", "right")},
-    **{f"arrow{name}": f"Arrow{name.capitalize()}" for name in ("up", "down", "left", "right")},
-}
-
-
-def key_of(chord: str) -> str:
-    """Return a chord in Playwright's words.
-
-    >>> key_of("ctrl+a"), key_of("enter"), key_of("f5"), key_of("+")
-    ('Control+a', 'Enter', 'F5', '+')
-    """
-    *held, last = chord.split("+") if len(chord) > 1 else [chord]
-    named = _KEYS.get(last, last if len(last) == 1 else last.capitalize())
-    return "+".join([*(_MODIFIERS.get(one, one) for one in held), named])
-
-
-def chord_of(key: str) -> str:
-    """Return a key of Playwright's in the words of tools.
-
-    >>> chord_of("Control+a"), chord_of("ArrowDown")
-    ('ctrl+a', 'down')
-    """
-    words = {value: name for name, value in _MODIFIERS.items()}
-    *held, last = key.split("+") if len(key) > 1 else [key]
-    last = last.removeprefix("Arrow").lower()
-    return "+".join([*(words.get(one, one.lower()) for one in held), last])
 
 
 def actions_of(act: ToolAct, page: Elements, viewport: tuple[int, int]) -> Iterator[Action]:
@@ -64,8 +27,8 @@ def actions_of(act: ToolAct, page: Elements, viewport: tuple[int, int]) -> Itera
 
     placed = act.at is not None or element is not None
     match act.word:
-        case "press" if act.text == "back":
-            yield Action("BACK")
+        case "press" if act.text in ("back", "forward"):
+            yield Action(act.text.upper())
         case "press" | "long" if placed:
             chosen = page.list_of(found) if element and found else None
             if chosen is not None and found is not None:
@@ -104,7 +67,7 @@ def actions_of(act: ToolAct, page: Elements, viewport: tuple[int, int]) -> Itera
             yield Action("WAIT", arguments={"ms": round(1000 * act.seconds)})
         case "device" if act.text == "back":
             yield Action("BACK")
-        case "goto":
+        case "goto" if act.text != "reload":
             ways = {"forward": Action("FORWARD")}
             yield ways.get(act.text) or Action("GOTO", arguments={"url": act.text})
         case "end" | "answer":
@@ -124,6 +87,8 @@ _PRESSED = {
 
 def told(act: ToolAct) -> str:
     """Return what the published tools say when an act is done."""
+    if act.done:
+        return act.done
     texts = {
         "hover": "Hovered.",
         "drag": "Dragged.",
@@ -132,6 +97,5 @@ def told(act: ToolAct) -> str:
         "scroll": f"Scrolled {act.text}.",
         "keys": f"Pressed {act.text}.",
         "wait": f"Waited {act.seconds:g}s.",
-        "set": f"Set the value of {act.ref}.",
     }
     return texts.get(act.word, "Done.")

@@ -15,6 +15,7 @@ from typing import Literal
 from parsers.actions import Action, Value
 from parsers.native import ToolAct, Word
 from parsers.native.page import Elements
+from parsers.native.tools import key_of, keys_in
 from parsers.records import Prediction, Status
 from parsers.reply_text import Nothing, open_reply, refuses
 from parsers.screen import OPPOSITE, Point, finger_way, several, told
@@ -26,7 +27,7 @@ LONG_S = 1.0
 """Seconds of a long press."""
 STILL_PX = 5.0
 """A pointer that moves no farther with the button down presses."""
-_SELECTING = frozenset(("ctrl+a", "cmd+a", "delete", "backspace"))
+_SELECTING = frozenset(("Control+a", "Meta+a", "Delete", "Backspace"))
 _PLACED = frozenset(("press", "long", "drag"))
 
 
@@ -63,8 +64,15 @@ def reply_acts(
         script: whether all acts of a reply count, so that a hover elsewhere stays one.
         page: the elements that the model may name.
     """
-    acts, pointer = _without_buttons([_on_page(act, to_page, page) for act in said], pointer)
-    acts = [act for act in acts if act.word not in looks and act.word not in ("look", "unknown")]
+    only_looks = looks | {"look"}
+    placed = [_on_page(act, to_page, page) for act in said]
+    # What cannot be read is joined with nothing.
+    placed = [
+        replace(act, word="other") if act.wrong and act.word not in only_looks else act
+        for act in placed
+    ]
+    acts, pointer = _without_buttons(placed, pointer)
+    acts = [act for act in acts if act.word not in only_looks]
     return ReplyActs(_without_hovers(acts, script), pointer)
 
 
@@ -108,7 +116,7 @@ def _without_buttons(
             continue
         if act.word in ("press", "drag") and not (act.at or act.ref or act.outside):
             act = replace(act, at=pointer)
-        if not act.outside and (last := act.to or act.at) is not None and act.word != "scroll":
+        if not act.outside and act.word != "look" and (last := act.to or act.at) is not None:
             pointer = last
         acts.append(act)
     return acts, pointer
@@ -156,7 +164,7 @@ def folded(acts: Sequence[ToolAct]) -> list[ToolAct]:
         elif act.word == "type" and act.at is None and last.word == "press":
             flags = act.flags | last.flags
             done[-1] = replace(act, at=last.at, ref=last.ref, outside=last.outside, flags=flags)
-        elif act.word == "keys" and act.text == "enter" and last.word == "type":
+        elif act.word == "keys" and key_of(act.text) == "Enter" and last.word == "type":
             done[-1] = replace(last, submit=True)
         elif _selects(act) and last.word == "keys" and _selects(last) and len(done) > 1:
             # Selecting everything and clearing it are one.
@@ -167,7 +175,7 @@ def folded(acts: Sequence[ToolAct]) -> list[ToolAct]:
 
 
 def _selects(act: ToolAct) -> bool:
-    return act.word == "keys" and act.text in _SELECTING
+    return act.word == "keys" and key_of(act.text) in _SELECTING
 
 
 def text_only(text: str, finish: str, *, declines: bool = False, ends: bool = False) -> Prediction:
@@ -238,9 +246,13 @@ _PRESSES = {
     "triple": ("double_click", True),
     "right": ("right_click", False),
     "middle": ("click", True),
+    "back": ("back", False),
 }
-_ON_PHONES = {"back", "home", "recents", "enter"}
-
+_ON_PHONES = {
+    **{name: name for name in ("back", "home", "recents")},
+    **dict.fromkeys(("appswitch", "app_switch"), "recents"),
+}
+"""Names of a phone's own keys, in lower case and without `KEYCODE_`."""
 
 _NAMES: Mapping[Word, tuple[str, str]] = {
     "hover": ("hover", ""),
@@ -257,24 +269,28 @@ _NAMES: Mapping[Word, tuple[str, str]] = {
 def _screen_step(act: ToolAct, phone: bool) -> Prediction:
     flags: tuple[str, ...] = ()
     name, key = _NAMES.get(act.word, ("", ""))
+    of_phone = _ON_PHONES.get(act.text.removeprefix("keycode_"), "") if phone else ""
     match act.word:
-        case "press" | "device" if act.word == "device" or act.text == "back":
-            return read_act(act, Action(act.text), placed=False)
+        case "device":
+            name = act.text
         case "press":
-            name, is_mapped = _PRESSES[act.text]
+            name, is_mapped = _PRESSES.get(act.text, ("", False))
             flags = ("mapped_operation",) if is_mapped else ()
         case "drag":
             name = "scroll" if phone else "drag"
-        case "keys" if act.text == "enter" or (phone and act.text in _ON_PHONES):
-            name = act.text
+        case "keys" if key_of(act.text.removeprefix("keycode_")) == "Enter":
+            name = "enter"
+        case "keys" if of_phone:
+            name = of_phone
         case "keys":
-            name, key = "hotkey" if "+" in act.text[1:] else "key", "text"
+            name, key = "hotkey" if len(keys_in(act.text)) > 1 else "key", "text"
         case "end":
             name = "complete" if act.text == "success" else "impossible"
     arguments: dict[str, Value] = {key: act.text} if key else {}
     if act.submit:
         arguments["submit"] = True
-    return read_act(act, Action(name, arguments=arguments) if name else None, flags)
+    placed = name != "back"
+    return read_act(act, Action(name, arguments=arguments) if name else None, flags, placed=placed)
 
 
 def read_act(
@@ -286,7 +302,7 @@ def read_act(
 ) -> Prediction:
     """Return the prediction of an act; without an action it is of another kind."""
     found = {*flags, *act.flags}
-    if act.word == "bad":
+    if act.wrong:
         return Prediction(Status.PARSE_ERROR, flags=tuple(sorted({*flags, "malformed_call"})))
     if action is None:
         return Prediction(Status.NO_ELEMENT, flags=tuple(sorted({*found, "other_action"})))

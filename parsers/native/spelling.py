@@ -13,8 +13,8 @@ from typing import Any
 
 from parsers.actions import Action
 from parsers.native import ToolAct, ToolUse, Word
-from parsers.native.live import WAYS, chord_of
-from parsers.native.tools import OWN, QWEN, Form, Reader, way_of
+from parsers.native.live import WAYS
+from parsers.native.tools import OWN, QWEN, Form, Reader, chord_of, keys_in, way_of
 from parsers.native.toolsets import NOTCH_PX, TOOLSETS
 from parsers.native.vendors import COMPUTER, GEMINI
 from parsers.screen import Point, gesture, parts, text_of
@@ -141,10 +141,6 @@ def _pair(at: Point | None) -> list[float] | None:
     return None if at is None else list(at)
 
 
-def _keys(text: str) -> list[str]:
-    return text.split("+") if len(text) > 1 else [text]
-
-
 def _call(name: str | None, /, **fields: Any) -> list[ToolUse]:
     """One call; [] without a name, or without a place that it needs."""
     return [] if name is None or None in fields.values() else [ToolUse(name, fields)]
@@ -177,7 +173,7 @@ def functions(act: ToolAct, size: Size) -> list[ToolUse]:
         case "scroll":
             return _call("scroll", **_xy(act.at), direction=act.text)
         case "keys":
-            return _call("press_keys", keys=_keys(act.text))
+            return _call("press_keys", keys=keys_in(act.text))
         case "end":
             return _call("finish", status=act.text)
     return _formed(OWN, act)
@@ -195,7 +191,7 @@ def qwen_computer(act: ToolAct, size: Size) -> list[ToolUse]:
             action, pixels = ("hscroll", across) if across else ("scroll", -down)
             return call(action=action, pixels=pixels)
         case "keys":
-            return call(action="key", keys=_keys(act.text))
+            return call(action="key", keys=keys_in(act.text))
     return _qwen("computer_use", act)
 
 
@@ -206,7 +202,7 @@ def qwen_mobile(act: ToolAct, size: Size) -> list[ToolUse]:
     match act.word:
         case "device" | "keys" if act.text in buttons:
             return call(action="system_button", button=buttons[act.text])
-        case "keys" if len(_keys(act.text)) == 1:
+        case "keys" if len(keys_in(act.text)) == 1:
             return call(action="key", text=act.text)
     return _qwen("mobile_use", act)
 
@@ -233,7 +229,7 @@ def computer(act: ToolAct, size: Size) -> list[ToolUse]:
         case "scroll":
             return call("scroll", **_xy(act.at), **_xy(_amounts(act, size), "scroll_x", "scroll_y"))
         case "keys":
-            return call("keypress", keys=_keys(act.text.upper()))
+            return call("keypress", keys=keys_in(act.text.upper()))
     return _formed(COMPUTER, act, call)
 
 
@@ -279,8 +275,8 @@ def gemini_browser(act: ToolAct, size: Size) -> list[ToolUse]:
         case "scroll":
             pixels = max(map(abs, _amounts(act, size)))
             return _call("scroll", **_xy(act.at), direction=act.text, magnitude_in_pixels=pixels)
-        case "keys" if len(_keys(act.text)) > 1:
-            return _call("hotkey", keys=_keys(act.text))
+        case "keys" if len(keys_in(act.text)) > 1:
+            return _call("hotkey", keys=keys_in(act.text))
     return [] if act.word in ("long", "app") else gemini_mobile(act, size)
 
 
@@ -294,7 +290,7 @@ def gemini_mobile(act: ToolAct, size: Size) -> list[ToolUse]:
             return _call("drag_and_drop", **ends)
         case "type":
             return _call("type", text=act.text)
-        case "keys" if len(_keys(act.text)) == 1:
+        case "keys" if len(keys_in(act.text)) == 1:
             return _call("press_key", key=act.text)
         case "press" | "hover" if act.text != "left":
             return []

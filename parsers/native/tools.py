@@ -1,13 +1,13 @@
 """The calls of each tool as acts in neutral words.
 
-Undeclared fields are ignored. What cannot be read becomes a `bad` act, never an error.
+Undeclared fields are ignored. What cannot be read becomes an act that is wrong, never an error.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,21 +18,24 @@ from parsers.screen import DIRECTIONS, Point
 MOST_ACTS = 1_000
 """More acts of a reply than these are not read."""
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{0,20})?")
-MODIFIERS = {
-    "ctrl": "ctrl",
-    "control": "ctrl",
-    "alt": "alt",
-    "option": "alt",
-    "shift": "shift",
-    "cmd": "cmd",
-    "command": "cmd",
-    "meta": "cmd",
-    "super": "cmd",
-    "win": "cmd",
+_NAMES = {
+    "Control": "ctrl control",
+    "Alt": "alt option",
+    "Shift": "shift",
+    "Meta": "cmd command meta super win",
+    "Enter": "enter return kp_enter",
+    "Escape": "escape esc",
+    "Delete": "delete del",
+    "PageUp": "pageup page_up prior",
+    "PageDown": "pagedown page_down next",
+    **{f"Arrow{way.capitalize()}": f"{way} arrow{way}" for way in DIRECTIONS},
 }
+"""Keys in Playwright's words, with the names that vendors have for them, in lower case."""
+_KEYS = {name: key for key, names in _NAMES.items() for name in names.split()}
+_MODIFIERS = ("Control", "Alt", "Shift", "Meta")
 Fields = Mapping[str, Any]
-Reader = Callable[[Fields], ToolAct]
-"""Reads the arguments of a call."""
+Read = Callable[[ToolUse], Iterable[ToolAct] | None]
+"""Reads the calls of a vendor's tool; None for one that it does not have."""
 
 
 class Unreadable(ValueError):
@@ -40,63 +43,98 @@ class Unreadable(ValueError):
 
 
 def acts_of(
-    calls: Sequence[ToolUse], read: Callable[[ToolUse], Iterator[ToolAct]]
+    calls: Sequence[ToolUse], read: Read | None, functions: Collection[str]
 ) -> list[ToolAct]:
-    """Return the acts of a reply in the order of output, each with the number of its call."""
+    """Return the acts of a reply in the order of output, each with the number of its call.
+
+    functions: names of the functions that are offered, alone or beside a tool.
+    """
     found: list[ToolAct] = []
     for number, call in enumerate(calls):
         try:
-            if not isinstance(call.arguments, Mapping):
-                raise Unreadable("the arguments are no object")
-            for act in read(call):
+            for act in _acts(call, read, functions):
                 found.append(replace(act, call=number, place=len(found)))
                 if len(found) == MOST_ACTS:
                     return found
         except Unreadable as error:
-            found.append(ToolAct("bad", text=str(error), call=number, place=len(found)))
+            found.append(ToolAct("other", wrong=str(error), call=number, place=len(found)))
     return found
 
 
-def qwen(call: ToolUse) -> Iterator[ToolAct]:
-    """Read a call of Qwen's `computer_use` or `mobile_use`, or of another function."""
-    known = QWEN.get(call.name)
-    if known is None:
-        yield from functions(call)
-        return
-    action = call.arguments.get("action")
+def _acts(call: ToolUse, read: Read | None, functions: Collection[str]) -> Iterable[ToolAct]:
+    if not isinstance(call.arguments, Mapping):
+        raise Unreadable("the arguments are no object")
+    made = read(call) if read else None
+    if made is not None:
+        return made
+    if call.name in functions and call.name in OWN:
+        return [read_by(OWN[call.name], call.arguments)]
+    if call.name in functions and call.name in QWEN:
+        return [_qwen(QWEN[call.name], call.arguments)]
+    return [failed(f"Error: there is no function '{mended(call.name)[:80]}'.")]
+
+
+def _qwen(known: Mapping[str, Reader], fields: Fields) -> ToolAct:
+    """Read a call of Qwen's `computer_use` or `mobile_use`."""
+    action = fields.get("action")
     if not isinstance(action, str):
         raise Unreadable("action: expected a text")
     if action not in known:
-        yield failed(f"Error: there is no action '{mended(action)[:80]}'.")
-        return
-    yield known[action](call.arguments)
-
-
-def functions(call: ToolUse) -> Iterator[ToolAct]:
-    """Read a call of a function of our own (`harness.native.functions`)."""
-    known = OWN.get(call.name)
-    wrong = f"Error: there is no function '{mended(call.name)[:80]}'."
-    yield known(call.arguments) if known else failed(wrong)
+        return failed(f"Error: there is no action '{mended(action)[:80]}'.")
+    return read_by(known[action], fields)
 
 
 def failed(text: str) -> ToolAct:
     """Return a call that does nothing but to be answered with an error."""
-    return ToolAct("unknown", text=text)
+    return ToolAct("look", wrong=text)
 
 
-def chord(keys: Sequence[str]) -> str:
-    """Return keys that are pressed together in one spelling, modifiers first.
+def chord(told: object, where: str) -> str:
+    """Return the keys of a list, or of a text with a plus between them, in lower case.
 
-    >>> chord(["S", "CTRL"]), chord(["Return"])
-    ('ctrl+s', 'enter')
+    Raises `Unreadable`.
+
+    >>> chord(["CTRL", "S"], "keys"), chord("ctrl++", "keys")
+    ('ctrl+s', 'ctrl++')
     """
-    plain = [key.strip().lower() for key in keys if key.strip()]
-    held = [MODIFIERS[key] for key in plain if key in MODIFIERS]
-    rest = [_KEYS.get(key, key) for key in plain if key not in MODIFIERS]
-    return "+".join([*held, *rest])
+    listed = told if isinstance(told, list) else [told]
+    keys = [key.strip().lower() for key in listed if isinstance(key, str)]
+    if not keys or not all(keys) or len(keys) < len(listed):
+        raise Unreadable(f"{where}: expected names of keys")
+    return mended("+".join(keys))
 
 
-_KEYS = {"return": "enter", "esc": "escape", "del": "delete"}
+def keys_in(chord: str) -> list[str]:
+    """Return the keys of a chord.
+
+    >>> keys_in("ctrl+s"), keys_in("ctrl++"), keys_in("+")
+    (['ctrl', 's'], ['ctrl', '+'], ['+'])
+    """
+    return re.findall(r"[^+]+|\+$", chord)
+
+
+def key_of(chord: str) -> str:
+    """Return a chord in Playwright's words, modifiers first.
+
+    >>> key_of("control+a"), key_of("return"), key_of("f5"), key_of("+"), key_of("s+ctrl")
+    ('Control+a', 'Enter', 'F5', '+', 'Control+s')
+    """
+    keys = [_KEYS.get(key, key if len(key) == 1 else key.capitalize()) for key in keys_in(chord)]
+    return "+".join(sorted(keys, key=lambda key: key not in _MODIFIERS))
+
+
+def chord_of(key: str) -> str:
+    """Return a key of Playwright's in the words of tools.
+
+    >>> chord_of("Control+a"), chord_of("ArrowDown")
+    ('ctrl+a', 'down')
+    """
+    return "+".join(_NAMES.get(one, one.lower()).split()[0] for one in keys_in(key))
+
+
+def holds_modifier(keys: Iterable[str]) -> bool:
+    """Return whether one of the keys stays down while others are pressed."""
+    return any(_KEYS.get(key.strip().lower()) in _MODIFIERS for key in keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +168,29 @@ class Form:
 _PLAIN = frozenset[str]()
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A call with a reader of its own. `word` is what it does, whether it can be read or not."""
+
+    word: Word
+    read: Callable[[Fields], ToolAct]
+
+    def __call__(self, fields: Fields) -> ToolAct:
+        return self.read(fields)
+
+
+Reader = Form | Reading
+"""Reads the arguments of a call."""
+
+
+def read_by(reader: Reader, fields: Fields) -> ToolAct:
+    """Return the act of a call; one that is wrong if its arguments cannot be read."""
+    try:
+        return reader(fields)
+    except Unreadable as error:
+        return ToolAct(reader.word, wrong=str(error))
+
+
 def _scroll(amount: str, ways: tuple[str, str]) -> Reader:
     """A scroll by an amount whose sign says which way."""
 
@@ -137,10 +198,12 @@ def _scroll(amount: str, ways: tuple[str, str]) -> Reader:
         pixels, _ = number(fields.get(amount), amount)
         return ToolAct("scroll", text=ways[pixels > 0])
 
-    return read
+    return Reading("scroll", read)
 
 
 def towards(key: str, keys: str) -> Reader:
+    """A scroll whose direction is under a key, at a place if one is named."""
+
     def read(fields: Fields) -> ToolAct:
         way = fields.get(key)
         if way not in DIRECTIONS:
@@ -148,21 +211,26 @@ def towards(key: str, keys: str) -> Reader:
         at, flags = place(fields, keys, needed=False)
         return ToolAct("scroll", at, text=str(way), flags=flags)
 
-    return read
+    return Reading("scroll", read)
 
 
-def _keys(fields: Fields) -> ToolAct:
-    keys = fields.get("keys", fields.get("text"))
-    listed = [keys] if isinstance(keys, str) else keys
-    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
-        raise Unreadable("keys: expected a list of texts")
-    return ToolAct("keys", text=mended(chord(listed)))
+def pressed(*names: str) -> Reader:
+    """Keys that are pressed together, in the first of these fields that there is."""
+
+    def read(fields: Fields) -> ToolAct:
+        name = next((name for name in names if fields.get(name) is not None), names[0])
+        return ToolAct("keys", text=chord(fields.get(name), name))
+
+    return Reading("keys", read)
 
 
-def went(fields: Fields) -> ToolAct:
-    """An address that the page goes to, or back."""
+def _went(fields: Fields) -> ToolAct:
     url = text_of(fields, "url")
     return ToolAct("device", text="back") if url == "back" else ToolAct("goto", text=url)
+
+
+WENT = Reading("goto", _went)
+"""An address that the page goes to, or back."""
 
 
 def way_of(across: float, down: float) -> tuple[str, float]:
@@ -179,7 +247,7 @@ def _chosen(word: Word, key: str, known: Mapping[str, str]) -> Reader:
             raise Unreadable(f"{key}: expected one of {', '.join(known)}")
         return ToolAct(word, text=known[said.lower()])
 
-    return read
+    return Reading(word, read)
 
 
 def _button(fields: Fields) -> ToolAct:
@@ -201,7 +269,7 @@ QWEN: Mapping[str, Mapping[str, Reader]] = {
         "scroll": _scroll("pixels", ("down", "up")),
         "hscroll": _scroll("pixels", ("left", "right")),
         "type": Form("type", said="text"),
-        "key": _keys,
+        "key": pressed("keys", "text"),
         "wait": Form("wait", lasts=("time", 1.0)),
         "terminate": _END,
         "answer": Form("answer", said="text"),
@@ -211,8 +279,8 @@ QWEN: Mapping[str, Mapping[str, Reader]] = {
         "long_press": Form("long", at="coordinate"),
         "swipe": Form("drag", at="coordinate", to="coordinate2"),
         "type": Form("type", said="text"),
-        "key": _keys,
-        "system_button": _button,
+        "key": pressed("keys", "text"),
+        "system_button": Reading("device", _button),
         "open": Form("app", said="text"),
         "wait": Form("wait", lasts=("time", 1.0)),
         "terminate": _END,
@@ -230,7 +298,7 @@ OWN: Mapping[str, Reader] = {
     "drag": Form("drag", at="x,y", to="to_x,to_y"),
     "scroll": towards("direction", "x,y"),
     "type": Form("type", said="text"),
-    "press_keys": _keys,
+    "press_keys": pressed("keys"),
     "wait": Form("wait", lasts=("", 1.0)),
     "choose_option": Form("choose", at="x,y", said="option"),
     "open_app": Form("app", said="name"),

@@ -2,76 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from parsers.actions import mended
 from parsers.native import ToolAct, ToolUse, Word
 from parsers.native.tools import (
     CLICKS,
+    WENT,
     Fields,
     Form,
     Reader,
+    Reading,
     Unreadable,
     chord,
     failed,
-    functions,
     number,
     place,
+    read_by,
     text_of,
     towards,
-    went,
 )
 
 LONGEST_REF = 40
 """Longest reference that is kept, in characters."""
+NOT_PERMITTED = (
+    "The '{}' action is not permitted by this application's permissions and cannot be used in this "
+    "session."
+)
 
 
-def toolset(call: ToolUse) -> Iterator[ToolAct]:
-    """Read a call of a member of a toolset, or of another function."""
+def toolset(call: ToolUse) -> Iterable[ToolAct] | None:
+    """Read a call of a member of a toolset."""
     name, _, member = call.name.partition(".")
     if name not in TOOLSETS or not member:
-        yield from functions(call)
-        return
+        return None
     fields = call.arguments
-    if member in ("key", "hold_key"):
+    if member in _OFF:
+        return [failed(NOT_PERMITTED.format(member))]
+    if member not in TOOLSETS[name]:
+        return [failed(f"Error: unknown {name} toolset member '{mended(member)[:80]}'")]
+    act = read_by(TOOLSETS[name][member], fields)
+    if act.wrong:
+        wrong = f"invalid input for {name} member '{member}': {act.wrong}"
+        return [replace(act, wrong=wrong)]
+    done = _DONE.get(f"{name}.{member}") or _DONE.get(member, "")
+    act = replace(act, done=done.format(act.text, act.ref, f"{act.seconds:g}"))
+    if act.word == "keys":
         repeat, _ = number(fields.get("repeat", 1), "repeat")
-        if not 1 <= repeat <= 100:
-            raise Unreadable("repeat: expected 1 to 100")
-        text = text_of(fields, "text")
-        chords = (chord(keys.split("+") if len(keys) > 1 else keys) for keys in text.split())
-        acts = [ToolAct("keys", text=mended(keys)) for keys in chords] or [ToolAct("keys")]
-        yield from acts * int(repeat)
-    elif member in _OFF:
-        yield failed(
-            f"The '{member}' action is not permitted by this application's permissions and cannot "
-            "be used in this session."
-        )
-    elif member not in TOOLSETS[name]:
-        yield failed(f"Error: unknown {name} toolset member '{mended(member)[:80]}'")
-    else:
-        act = TOOLSETS[name][member](fields)
-        held = fields.get("text" if name == "computer" else "modifiers")
-        is_held = act.word in ("press", "drag", "scroll") and held
-        yield replace(act, flags=act.flags | {"modifiers"}) if is_held else act
+        # Blanks part chords that follow each other.
+        chords = [replace(act, text=chord(keys, "text")) for keys in act.text.split()]
+        return chords * int(repeat)
+    held = fields.get("text" if name == "computer" else "modifiers")
+    is_held = act.word in ("press", "drag", "scroll") and held
+    return [replace(act, flags=act.flags | {"modifiers"}) if is_held else act]
 
 
 _OFF = ("file_upload", "read_console", "read_network", "javascript_exec")
 """Members of the browser toolset that are never offered."""
 
 
-def _zoom(name: str) -> Reader:
-    def read(fields: Fields) -> ToolAct:
-        region = fields.get("region")
-        if isinstance(region, list) and len(region) == 4:
-            with suppress(Unreadable):
-                left, top, right, bottom = (number(one, "region")[0] for one in region)
-                return ToolAct("look", (left, top), (right, bottom), text="zoom")
-        wrong = "region: expected [x0, y0, x1, y1]"
-        return failed(f"invalid input for {name} member 'zoom': {wrong}")
+_DONE: Mapping[str, str] = {
+    "mouse_move": "Moved the mouse.",
+    "computer.left_mouse_down": "Left mouse button pressed.",
+    "computer.left_mouse_up": "Left mouse button released.",
+    "left_mouse_down": "Mouse button pressed.",
+    "left_mouse_up": "Mouse button released.",
+    "key": "Pressed {0}.",
+    "hold_key": "Held {0} for {2}s.",
+    "form_input": "Set the value of {1}.",
+}
+"""What the vendor's own code says when a member is carried out, where it is not what all say."""
 
-    return read
+
+def _zoomed(fields: Fields) -> ToolAct:
+    region = _given(fields, "region")
+    if not isinstance(region, list):
+        raise Unreadable("region: Input should be a valid list")
+    if len(region) != 4:
+        raise Unreadable("region: expected [x0, y0, x1, y1]")
+    left, top, right, bottom = (number(one, "region")[0] for one in region)
+    return ToolAct("look", (left, top), (right, bottom), text="zoom")
+
+
+def _given(fields: Fields, key: str) -> object:
+    if fields.get(key) is None:
+        raise Unreadable(f"{key}: Field required")
+    return fields[key]
+
+
+def _chords(fields: Fields) -> ToolAct:
+    text = text_of(fields, "text")
+    if not text.strip():
+        raise Unreadable("text: expected names of keys")
+    repeat, _ = number(fields.get("repeat", 1), "repeat")
+    if not 1 <= repeat <= 100 or repeat != int(repeat):
+        raise Unreadable("repeat: expected 1 to 100")
+    seconds, _ = number(fields.get("duration", 1), "duration")
+    return ToolAct("keys", text=text, seconds=seconds)
 
 
 def _target(fields: Fields, key: str = "target", *, needed: bool = True) -> ToolAct:
@@ -89,7 +117,7 @@ def _target(fields: Fields, key: str = "target", *, needed: bool = True) -> Tool
 
 
 def _aimed(word: Word, text: str = "") -> Reader:
-    return lambda fields: replace(_target(fields), word=word, text=text)
+    return Reading(word, lambda fields: replace(_target(fields), word=word, text=text))
 
 
 def _dragged_from(fields: Fields) -> ToolAct:
@@ -108,7 +136,7 @@ def _notches(key: str) -> Reader:
             act, far=NOTCH_PX * number(fields.get("scroll_amount", 3), "scroll_amount")[0]
         )
 
-    return read
+    return Reading("scroll", read)
 
 
 NOTCH_PX = 100
@@ -120,34 +148,42 @@ def _filled(fields: Fields) -> ToolAct:
     target, value = _target(fields), fields.get("value")
     if isinstance(value, bool):
         return replace(target, word="press", text="left")
-    is_number = isinstance(value, (int, float))
-    text = f"{number(value, 'value')[0]:g}" if is_number else text_of(fields, "value")
-    return replace(target, word="set", text=text)
+    if isinstance(value, (int, float)):
+        exact, _ = number(value, "value")
+        value = str(int(exact) if exact == int(exact) else exact)
+    return replace(target, word="set", text=text_of({"value": value}, "value"))
+
+
+def _shown_at(fields: Fields) -> ToolAct:
+    target = _target(fields)
+    if not target.ref:
+        raise Unreadable("target.type: Input should be 'ref'")
+    return ToolAct("look", text="scroll_to", ref=target.ref)
 
 
 def _asked(text: str, *keys: str) -> Reader:
-    """A look at the page with some arguments. What cannot be read is answered as an error."""
+    """A look at the page with some arguments."""
 
     def read(fields: Fields) -> ToolAct:
         told = {key: fields[key] for key in keys if fields.get(key) is not None}
-        for key, value in told.items():
-            kind, words = _QUESTIONS[key]
-            wrong = not isinstance(value, kind) or isinstance(value, bool)
-            if wrong or (key == "filter" and value not in ("all", "interactive")):
-                return failed(f"invalid input for browser member '{text}': {key}: {words}")
-        if text == "find" and not told:
-            return failed("invalid input for browser member 'find': query: Field required")
+        if text == "find":
+            _given(fields, "query")
+        for key in told.keys() & _TEXTS:
+            if not isinstance(told[key], str):
+                raise Unreadable(f"{key}: Input should be a valid string")
+        if told.get("filter", "all") not in ("all", "interactive"):
+            raise Unreadable("filter: Input should be 'all' or 'interactive'")
+        if "depth" in told:
+            depth, flags = number(told["depth"], "depth")
+            if "fraction" in flags:
+                raise Unreadable("depth: Input should be a valid integer")
+            told["depth"] = int(depth)
         return ToolAct("look", text=text, asked=told)
 
-    return read
+    return Reading("look", read)
 
 
-_QUESTIONS: Mapping[str, tuple[type, str]] = {
-    "filter": (str, "Input should be 'all' or 'interactive'"),
-    "depth": (int, "Input should be a valid integer"),
-    "ref": (str, "Input should be a valid string"),
-    "query": (str, "Input should be a valid string"),
-}
+_TEXTS = {"ref", "query"}
 
 
 _COMPUTER_MEMBERS: Mapping[str, Reader] = {
@@ -161,25 +197,27 @@ _COMPUTER_MEMBERS: Mapping[str, Reader] = {
     "wait": Form("wait", lasts=("duration", 1.0)),
     "cursor_position": Form("look", "cursor"),
     "screenshot": Form("look", "screenshot"),
-    "zoom": _zoom("computer"),
+    "zoom": Reading("look", _zoomed),
+    **dict.fromkeys(("key", "hold_key"), Reading("keys", _chords)),
 }
 _BROWSER_MEMBERS: Mapping[str, Reader] = {
     **{f"{kind}_click": _aimed("press", kind) for kind in CLICKS},
     **dict.fromkeys(("hover", "mouse_move"), _aimed("hover")),
     "left_mouse_down": _aimed("down"),
     "left_mouse_up": _aimed("up"),
-    "left_click_drag": _dragged_from,
+    "left_click_drag": Reading("drag", _dragged_from),
     "scroll": _notches("x,y"),
     "type": Form("type", said="text"),
     "wait": Form("wait", lasts=("duration", 1.0)),
-    "form_input": _filled,
-    "navigate": went,
+    "form_input": Reading("set", _filled),
+    "navigate": WENT,
     **dict.fromkeys(("new_tab", "switch_tab", "close_tab"), Form("other")),
     "read_page": _asked("read_page", "filter", "depth", "ref"),
     "find": _asked("find", "query"),
     "get_page_text": Form("look", "get_page_text"),
-    "scroll_to": lambda fields: ToolAct("look", text="scroll_to", ref=_target(fields).ref),
+    "scroll_to": Reading("look", _shown_at),
     **{name: Form("look", name) for name in ("screenshot", "list_tabs")},
-    "zoom": _zoom("browser"),
+    "zoom": Reading("look", _zoomed),
+    **dict.fromkeys(("key", "hold_key"), Reading("keys", _chords)),
 }
 TOOLSETS = {"computer": _COMPUTER_MEMBERS, "browser": _BROWSER_MEMBERS}

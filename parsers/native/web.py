@@ -26,10 +26,15 @@ def as_step(turn: ReplyActs, rule: Rule, page: Elements) -> Prediction:
     """Return the action of a reply on a recorded page."""
     acts = turn.acts if rule == "first" else folded(turn.acts)
     if rule == "next" and turn.then:
-        # Pressing the field once more is nothing new.
         pressed, again = acts[0], turn.then[0]
         where, there = (page.at(one.ref, one.at) for one in (pressed, again))
-        both = folded([pressed, *turn.then[again.word == "press" and where is there :]])
+        further = list(turn.then)
+        # Pressing the field once more is nothing new, and some calls press and type.
+        if where is there and again.word == "press":
+            further = further[1:]
+        elif where is there and again.word == "type":
+            further[0] = replace(again, at=None, ref="")
+        both = folded([pressed, *further])
         acts = both if both[0].word == "type" else acts
     read = _step(acts[0], page)
     if len(acts) == 1:
@@ -40,26 +45,27 @@ def as_step(turn: ReplyActs, rule: Rule, page: Elements) -> Prediction:
 def _step(act: ToolAct, page: Elements) -> Prediction:
     found = page.at(act.ref, act.at)
     operation, value, flags = "", act.text, tuple[str, ...]()
-    if act.word in ("press", "hover", "long") and act.text != "back":
+    if act.word in ("press", "hover", "long") and act.text not in ("back", "forward"):
         operation, value = "CLICK", ""
         flags = () if act.text == "left" and act.word == "press" else ("mapped_operation",)
         if act.ref and found and (chosen := page.list_of(found)):
-            return Prediction(Status.ANSWERED, _done("SELECT", None, chosen, found.name))
+            said = _done("SELECT", None, chosen, found.name)
+            return Prediction(Status.ANSWERED, said, tuple(sorted({*flags, *act.flags})))
     elif act.word in ("type", "set", "choose"):
         is_list = act.word == "choose" or (found is not None and found.is_list)
         is_switch = act.word == "set" and found and found.role in ("checkbox", "radio", "switch")
         operation = "SELECT" if is_list else "CLICK" if is_switch else "TYPE"
         value = "" if is_switch else value
     act = replace(act, flags=act.flags - {"default_enter"})
-    if not operation or act.word == "bad" or act.outside:
+    if not operation or act.wrong or act.outside:
         return read_act(act, Action(operation) if operation else None, flags)
     if act.at is None and not act.ref:
         missing = tuple(sorted({*flags, *act.flags, "no_place"}))
-        said = _done(operation, None, None, value) if value else None
-        return Prediction(Status.NO_ELEMENT, said, missing)
+        told = _done(operation, None, None, value) if operation != "CLICK" else None
+        return Prediction(Status.NO_ELEMENT, told, missing)
     said = _done(operation, act.at, found if act.ref else None, value)
     return Prediction(Status.ANSWERED, said, tuple(sorted({*flags, *act.flags})))
 
 
 def _done(name: str, at: Point | None, element: PageElement | None, value: str) -> Action:
-    return Action(name, element and element.id, at, {"value": value} if value else {})
+    return Action(name, element and element.id, at, {} if name == "CLICK" else {"value": value})

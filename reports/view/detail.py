@@ -203,7 +203,8 @@ def marks_of(
 ) -> list[list[Any]]:
     """Return a mark for each act with a place: its number and word, then the shares of the width
     and height of the picture where it is, and where it ends."""
-    acts = acts_of([ToolUse(call.name, call.arguments) for call in calls], any_tool)
+    uses = [ToolUse(call.name, call.arguments) for call in calls]
+    acts = acts_of(uses, any_tool, {call.name for call in calls})
     size = (picture.width, picture.height) if picture else (0, 0)
     marks = []
     for number, act in enumerate(acts[:MOST] if picture else (), 1):

@@ -31,7 +31,7 @@ ENDS = {
     ),
 }
 UNKNOWN = [
-    *("error", "abort", "network_error", "OTHER", "pause_turn"),
+    *("error", "abort", "network_error", "OTHER", "weird"),
     *("cancelled", "timeout", "FINISH_REASON_UNSPECIFIED", "insufficient_system_resource"),
     *("unknown", "None", "stopp", "\u202estop"),
 ]

@@ -9,6 +9,16 @@ Json = dict[str, Any]
 _MODELS = re.compile(
     r"gemini-(3\.[78]-flash(?!-lite)|3\.5-flash|2\.5-computer|3-flash-preview|3\.1-pro)"
 )
+_OLD = {
+    *("open_web_browser", "click_at", "hover_at", "type_text_at", "scroll_document", "scroll_at"),
+    *("wait_5_seconds", "search", "key_combination"),
+}
+_NEW = {
+    *("click", "double_click", "triple_click", "middle_click", "right_click", "mouse_down"),
+    *("mouse_up", "move", "type", "scroll", "wait", "press_key", "key_down", "key_up", "hotkey"),
+    *("take_screenshot", "go_forward", "open_app", "list_apps", "long_press"),
+}
+"""Names that only earlier models use, and only later ones."""
 _ENVIRONMENTS = {f"ENVIRONMENT_{name}" for name in ("BROWSER", "MOBILE", "DESKTOP")}
 
 
@@ -36,6 +46,10 @@ def complaint_about(path: str, body: Json) -> str | None:
     model = path.rpartition("/")[2].partition(":")[0]
     if own and not _MODELS.match(model):
         return f"Computer Use is not enabled for models/{model}"
+    parts = [part for turn in body["contents"] for part in turn.get("parts") or []]
+    called = {part["functionCall"]["name"] for part in parts if "functionCall" in part}
+    if own and called & _OLD and called & _NEW:
+        return "No model calls functions under both their old and new names"
     return _broken_turn(body["contents"], is_signed=bool(own))
 
 

@@ -17,6 +17,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _OFF = {"file_upload", "read_console", "read_network", "javascript_exec"}
 """Members that are off unless they are enabled."""
 MOST_PX, MOST_PATCHES, MANY, MOST_OF_MANY_PX, LONGEST = 2576, 4784, 20, 2000, 4096
+MOST_MARKS = 4
 
 
 def complaint_about(body: Json) -> str | None:
@@ -45,13 +46,19 @@ def _broken_entry(body: Json) -> str | None:
         return "A toolset is given twice"
     if any(tool.get("name") in names for tool in body["tools"]):
         return "A tool has the name of a toolset"
-    if choice.get("type") == "tool" and choice.get("name") in names:
-        return "tool_choice cannot name a toolset"
+    known = set(names).union(*map(_members, names))
+    if choice.get("type") == "tool" and choice.get("name") in known:
+        return "tool_choice cannot name a toolset or a member"
+    if str(body).count("'cache_control': {") > MOST_MARKS:
+        return f"A maximum of {MOST_MARKS} blocks with cache_control may be provided"
     for name, tool in zip(names, own, strict=True):
         configs = tool.get("configs", {})
         members = _members(name) - (_OFF - configs.keys())
         if not any(configs.get(member, {}).get("enabled", True) for member in members):
             return "All members of a toolset are off"
+        deferred = any(config.get("defer_loading") for config in configs.values())
+        if deferred and tool.get("cache_control"):
+            return "cache_control cannot be set on a deferred toolset"
     if re.search(r"-5-5\b", model):
         if choice.get("type") in ("any", "tool"):
             return "tool_choice cannot force a call of this model"
@@ -75,17 +82,16 @@ def _broken_turn(messages: list[Json]) -> str | None:
         for id, call in waiting.items():
             if call.get("toolset_name") != results[id].get("toolset_name"):
                 return "toolset_name of a result has to be that of its call"
-            if wrong := _broken_result(call, results[id].get("content") or []):
-                return wrong
-            if results[id].get("is_error") and (wrong := _broken_error(results[id])):
+            content = results[id].get("content") or []
+            broken = _broken_error if results[id].get("is_error") else _broken_result
+            if wrong := broken(call, content):
                 return wrong
         calls = _blocks(message, "tool_use") if message["role"] == "assistant" else []
         waiting = {block["id"]: block for block in calls}
     return "The last message has calls without results" if waiting else None
 
 
-def _broken_error(result: Json) -> str | None:
-    content = result.get("content")
+def _broken_error(call: Json, content: str | list[Json]) -> str | None:
     if not content:
         return "An error needs a text"
     if isinstance(content, list) and any(block["type"] != "text" for block in content):

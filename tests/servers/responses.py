@@ -61,6 +61,12 @@ def _broken_tool(body: Json, stored: bool) -> str | None:
             return (
                 f"No tool call found for {item['type'].replace('_', ' ')} with call_id {call_id}."
             )
+    for item in items:
+        checks = {one["id"] for one in item.get("pending_safety_checks") or []}
+        answer = outputs.get(item.get("call_id"), {})
+        acknowledged = answer.get("acknowledged_safety_checks") or []
+        if not checks <= {one["id"] for one in acknowledged}:
+            return "Safety checks of a computer call have to be acknowledged"
     if all(tool["type"] != "computer" for tool in body.get("tools", [])):
         return None
     if not stored:
@@ -82,7 +88,11 @@ def _broken_rule(body: Json, official: bool, stored: bool) -> str | None:
         return "Unsupported parameter: 'temperature' is not supported with this model."
     if ENCRYPTED in (body.get("include") or []) and str(body["model"]).startswith("gpt-4"):
         return "Encrypted content is not supported with this model."
-    echoed = [item for item in items if item.get("type") in {"reasoning", "message"}]
+    echoed = [
+        item
+        for item in items
+        if item.get("type") in {"reasoning", "message"} or str(item.get("type")).endswith("_call")
+    ]
     if body.get("previous_response_id") and echoed:
         return "previous_response_id and echoed items"
     for item, following in zip(items, [*items[1:], {}], strict=True):
@@ -94,6 +104,9 @@ def _broken_rule(body: Json, official: bool, stored: bool) -> str | None:
                 return "Item of type 'reasoning' was provided without its required following item."
             if official and not stored and not item.get("encrypted_content"):
                 return "Item of type 'reasoning' not found: it is not encrypted"
+        shown = item.get("output")
+        if isinstance(shown, dict) and not _is_picture(str(shown.get("image_url"))):
+            return "Invalid 'image_url': not a picture in base64"
         for part in item["content"] if isinstance(item.get("content"), list) else []:
             if part["type"] == "input_image" and not _is_picture(str(part.get("image_url"))):
                 return "Invalid 'image_url': not a picture in base64"

@@ -275,9 +275,17 @@ def matches(found: Any, wanted: Any, case: Case, first: Any = None) -> bool:
     if isinstance(wanted, list) and len(wanted) == 1 and str(wanted[0]).startswith("@tools:"):
         names = [one.get("name") or one["type"] for one in found]
         return bool(names == wanted[0].partition(":")[2].split(","))
+    if wanted == "@any":
+        return True
+    if isinstance(wanted, str) and wanted.startswith("@functions:"):
+        return [one["name"] for one in found] == wanted.partition(":")[2].split(",")
     if isinstance(wanted, list):
-        return len(found) == len(wanted) and all(
-            matches(one, other, case, first) for one, other in zip(found, wanted, strict=True)
+        return (
+            isinstance(found, list)
+            and len(found) == len(wanted)
+            and all(
+                matches(one, other, case, first) for one, other in zip(found, wanted, strict=True)
+            )
         )
     if not isinstance(wanted, str) or not wanted.startswith("@"):
         return bool(found == wanted)

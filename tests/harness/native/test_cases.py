@@ -60,7 +60,8 @@ INSIDE = {"anthropic": "content", "google": "parts"}
 def by_rule(case: Case, replies: Sequence[Any]) -> None:
     """Assert what the same replies come to under each rule."""
     for rule, action in case["expect"].get("by_rule", {}).items():
-        if not case["unit"].startswith("w-"):
+        # Of a script all acts count, and a place is always the first act's.
+        if not case["unit"].startswith(("w-", "s-phone", "s-ends")):
             continue
         with WireServer(replying(replies)) as server:
             adapter = adapter_for(case, server)
@@ -105,6 +106,8 @@ def test_the_first_request_offers_the_tool(case: Case) -> None:
     [one] = server.asks
     assert matches(one.body, case["body"], case), one.body
     assert all(is_absent(one.body, path) for path in case["absent"])
+    headers = {name.lower(): value for name, value in one.headers.items()}
+    assert all(headers.get(name) == value for name, value in case.get("headers", {}).items())
     assert all(word in one.text for word in case.get("user_contains", ()))
 
 

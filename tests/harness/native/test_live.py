@@ -17,8 +17,9 @@ from harness.dialogue import Ask
 from harness.native.protocol import Native
 from parsers.actions import Action
 from parsers.native import ToolAct
-from parsers.native.live import actions_of, chord_of, key_of
+from parsers.native.live import actions_of
 from parsers.native.page import Elements
+from parsers.native.tools import chord_of, key_of
 from parsers.records import Prediction
 from tests.harness.commands.tool import at, call, calls, isolate, last_lines, start
 from tests.harness.live.browsed import needs_browser

@@ -21,6 +21,7 @@ PLACES = ("--benchmark", "sample-grounding", "--split", "test", "--limit", "6")
 SCREENS = ("--benchmark", "sample-screens", "--limit", "4")
 NATIVE = ("--protocol", "native", "--protocol-option", "tool=functions")
 NUMBERS = ("--protocol-option", "coordinates=per-mille")
+CLAUDE = ("--model", "anthropic:claude-opus-5-5", *NATIVE[:2])
 PATIENCE_S = 60.0
 
 
@@ -118,11 +119,19 @@ def test_a_server_without_a_tool_parser_is_named() -> None:
         ((*NATIVE[:3], "tool=computer"), "add --adapter-option wire=responses"),
         ((*NATIVE[:3], "tool=computer-toolset"), "is not a tool of openai:m"),
         ((*NATIVE[:3], "tool=computer", *NUMBERS), "leave out coordinates"),
+        ((*NATIVE, *NUMBERS, "--protocol-option", "extras=none"), "extras=none has no effect"),
+        ((*NATIVE[:3], "tool=computer", "--protocol-option", "family=own"), "family has no effect"),
+        (
+            (*CLAUDE, "--protocol-option", "turns=20"),
+            "21 pictures in a request, and anthropic:claude-opus-5-5 takes more than 20 only if no "
+            "side is over 2000 px: give at most 19 turns, or --image-policy full:max_side=2000",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_one_line_before_the_first_call(
-    given: tuple[str, ...], complaint: str
+    given: tuple[str, ...], complaint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
     with WireServer(looking_once) as server:
         done = call(*at(server, *PLACES, *given, "--out", "a"))
     assert done.code == 2

@@ -87,7 +87,7 @@ def test_a_reference_that_is_no_elements_is_none(ref: str) -> None:
 
 
 def step(name: str, **fields: Any) -> Any:
-    acts = acts_of([ToolUse(f"browser.{name}", fields)], toolset)
+    acts = acts_of([ToolUse(f"browser.{name}", fields)], toolset, ())
     turn = reply_acts(acts, frozenset({"wait", "scroll"}), lambda point: point, page=PAGE)
     return as_step(turn, "turn", PAGE) if turn.acts else acts[0].word
 
@@ -136,14 +136,15 @@ def test_values_that_cannot_be_read_are_malformed(value: Any) -> None:
     ],
 )
 def test_looks_that_cannot_be_read_are_answered_as_errors(name: str, fields: Any) -> None:
-    assert step(name, **fields) == "unknown"
+    acts = acts_of([ToolUse(f"browser.{name}", fields)], toolset, ())
+    assert [act.word for act in acts] == ["look"] and acts[0].wrong
 
 
 def test_deep_and_odd_questions_are_answered() -> None:
     for depth in (0, -5, 10**400):
         assert isinstance(PAGE.answer("read_page", {"depth": depth}), str)
     assert PAGE.answer("find", {"query": "\ud800" + "x" * 10**6}) == ""
-    acts = acts_of([ToolUse("browser.read_page", {"query": "x", "depth": 1})], toolset)
+    acts = acts_of([ToolUse("browser.read_page", {"query": "x", "depth": 1})], toolset, ())
     assert dict(acts[0].asked) == {"depth": 1}
 
 

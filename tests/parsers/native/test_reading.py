@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from parsers.actions import Action
 from parsers.native import ToolAct, ToolUse, vendors
-from parsers.native import tools as reading
 from parsers.native.reading import as_place, as_screen_step, folded, reply_acts, text_only
 from parsers.native.spelling import (
     Write,
@@ -23,18 +22,17 @@ from parsers.native.spelling import (
     qwen_mobile,
     spelled,
 )
-from parsers.native.tools import MOST_ACTS, acts_of
+from parsers.native.tools import MOST_ACTS, QWEN, Read, acts_of
 from parsers.native.toolsets import toolset
 from parsers.records import Status
 from parsers.screen import Point, several
 
 SIZE = (1000, 2000)
-Read = Callable[[ToolUse], Iterator[ToolAct]]
-FORMS: dict[str, tuple[Read, Write | None, bool]] = {
-    "computer_use": (reading.qwen, qwen_computer, False),
-    "mobile_use": (reading.qwen, qwen_mobile, True),
-    "phone": (reading.functions, None, True),
-    "computer": (reading.functions, None, False),
+FORMS: dict[str, tuple[Read | None, Write | None, bool]] = {
+    "computer_use": (None, qwen_computer, False),
+    "mobile_use": (None, qwen_mobile, True),
+    "phone": (None, None, True),
+    "computer": (None, None, False),
     "openai": (vendors.computer, computer, False),
     "openai-phone": (vendors.computer, computer, True),
     "anthropic": (toolset, computer_toolset, False),
@@ -50,6 +48,7 @@ OWN = {
     *("wait", *BESIDE),
 }
 """Functions of our own: those that stand beside a tool, and all that stand alone."""
+FUNCTIONS = {*OWN, *QWEN}
 AT = (250.0, 500.0)
 EVERYWHERE = [
     Action("click", point=AT),
@@ -83,8 +82,8 @@ def same(point: Point) -> Point:
     return point
 
 
-def step(calls: list[ToolUse], read: Read, *, phone: bool, script: bool = False) -> Any:
-    turn = reply_acts(acts_of(calls, read), frozenset(), inside, script=script)
+def step(calls: list[ToolUse], read: Read | None, *, phone: bool, script: bool = False) -> Any:
+    turn = reply_acts(acts_of(calls, read, FUNCTIONS), frozenset(), inside, script=script)
     return as_screen_step(turn, "turn", phone=phone, script=script)
 
 
@@ -182,7 +181,7 @@ def test_a_button_that_comes_up_elsewhere_is_a_drag() -> None:
 
 
 def test_typing_at_a_place_points_there() -> None:
-    said = acts_of([ToolUse("type_text_at", {"x": 1, "y": 1, "text": "a"})], vendors.gemini)
+    said = acts_of([ToolUse("type_text_at", {"x": 1, "y": 1, "text": "a"})], vendors.gemini, ())
     found = as_place(reply_acts(said, frozenset(), inside))
     assert found.action == Action("click", point=(1.0, 1.0)) and found.flags == ()
 
@@ -214,14 +213,14 @@ def qwen(**fields: Any) -> ToolUse:
     ],
 )
 def test_calls_that_are_wrong_are_one_status(call: ToolUse, status: str, flag: str | None) -> None:
-    found = step([call], reading.qwen, phone=False)
+    found = step([call], None, phone=False)
     assert str(found.status) == status
     assert flag is None or flag in found.flags
 
 
 def test_a_million_calls_are_not_all_read() -> None:
     calls = [qwen(action="left_click", coordinate=[1, 1])] * 1_000_000
-    assert len(acts_of(calls, reading.qwen)) == MOST_ACTS
+    assert len(acts_of(calls, None, QWEN)) == MOST_ACTS
 
 
 NO_NUMBERS: list[Any] = [math.nan, math.inf, 10**400, True, None, "x", [], {}]
@@ -266,15 +265,15 @@ def clicked(x: Any) -> dict[str, Any]:
 
 def test_a_million_actions_of_a_call_are_not_all_read() -> None:
     call = ToolUse("computer", {"actions": [clicked(1)] * 1_000_000})
-    assert len(acts_of([call], vendors.computer)) == MOST_ACTS
+    assert len(acts_of([call], vendors.computer, ())) == MOST_ACTS
     pressed = ToolUse("computer.key", {"text": "a", "repeat": 10**9})
-    assert [act.word for act in acts_of([pressed], toolset)] == ["bad"]
+    assert len(acts_of([pressed], toolset, ())) == 1
 
 
 def test_names_that_no_tool_has_are_looks() -> None:
     for call in (ToolUse("rm", {}), qwen(action="fly"), ToolUse("", {})):
-        acts = acts_of([call], reading.qwen)
-        assert acts[0].word == "unknown" and not reply_acts(acts, frozenset(), inside).acts
+        acts = acts_of([call], None, QWEN)
+        assert acts[0].wrong and not reply_acts(acts, frozenset(), inside).acts
 
 
 def press(x: float) -> ToolAct:
