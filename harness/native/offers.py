@@ -51,8 +51,9 @@ class VendorTool(Offer):
             tokens = None if tokens is None else tokens - ZOOM_TOKENS
         configs = {"configs": {member: {"enabled": False} for member in off}} if off else {}
         further = beside(device, has, self.words) if extras else ()
-        tools = ProviderTool({**self.entry, **configs}, tokens), *further
-        return replace(self, tools=tools, extras=frozenset(one.name for one in further))
+        own = ProviderTool({**self.entry, **configs}, tokens)
+        extra = frozenset(one.name for one in further)
+        return replace(self, tools=(own, *further), extras=extra)
 
     def check(self, name: str, model: AdapterInfo) -> None:
         """Raise `UserError` for a model whose adapter does not send this tool."""

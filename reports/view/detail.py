@@ -9,6 +9,7 @@ import msgspec
 
 from adapters.conversation import Picture
 from harness.runs import CallRecord, MessageRecord, Unit
+from harness.runs.messages import ResultRecord
 from harness.runs.pictures import sent_picture
 from parsers import Declaration
 from parsers.points import Convention
@@ -33,6 +34,7 @@ def detail(
     convention: what the numbers in calls mean.
     """
     page, declared, prediction = points.page, points.declared, record.prediction
+    whole = next(iter(record.pictures), None)
     return {
         "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],
         "invalid": record.invalid,
@@ -61,8 +63,7 @@ def detail(
         "sent": [[name, list(window)] for name, window in layers.items()],
         "strip": [_framed(one, blobs) for one in part.strip],
         "rounds": [
-            _round(call, blobs, linked=part.cuts is None)
-            | _marked(call, next(iter(record.pictures), None), convention)
+            _round(call, blobs, whole, linked=part.cuts is None) | _marked(call, whole, convention)
             for call in calls
         ],
     }
@@ -124,13 +125,20 @@ def _roles(calls: Sequence[CallRecord]) -> list[list[Any]]:
     return [[role, *entry] for role, entry in sums.items()]
 
 
-def _round(call: CallRecord, blobs: Mapping[str, Sequence[Any]], *, linked: bool) -> dict[str, Any]:
-    """Return a call; `linked` says whether the page has the pictures that were sent."""
+def _round(
+    call: CallRecord,
+    blobs: Mapping[str, Sequence[Any]],
+    whole: Picture | None,
+    *,
+    linked: bool,
+) -> dict[str, Any]:
+    """Return a call. `whole` is the picture that a zoom shows part of; `linked` says whether the
+    page has the pictures that were sent."""
     reply = call.reply
     messages, answer = call.exchange
     plain: dict[str, Any] = {
         "place": call.name,
-        "messages": [[message.role, _parts(message, linked)] for message in messages],
+        "messages": [[message.role, list(_parts(message, whole, linked))] for message in messages],
         "reasoning": reply.reasoning,
         "reply": answer,
         "finish": str(reply.finish),
@@ -156,13 +164,18 @@ def _round(call: CallRecord, blobs: Mapping[str, Sequence[Any]], *, linked: bool
     return plain
 
 
-def _parts(message: MessageRecord, linked: bool) -> list[list[str]]:
-    return [
-        ["text", part]
-        if isinstance(part, str)
-        else ["picture", f"{part.width} × {part.height} pixels", _name(part) if linked else ""]
-        for part in message.shown
-    ]
+def _parts(message: MessageRecord, whole: Picture | None, linked: bool) -> Iterator[list[str]]:
+    """Yield texts and pictures; those of a result below the call that it answers."""
+    for part in message.parts:
+        if isinstance(part, ResultRecord):
+            yield ["text", f"[{'error' if part.is_error else 'result'} of call {part.call_id}]"]
+        for shown in part.parts if isinstance(part, ResultRecord) else (part,):
+            if isinstance(shown, str):
+                yield ["text", shown]
+                continue
+            is_part = whole and shown.digest == whole.digest and shown.recipe != whole.recipe
+            size = f"{shown.width} × {shown.height} pixels"
+            yield ["part" if is_part else "picture", size, _name(shown) if linked else ""]
 
 
 def _name(picture: Picture) -> str:
