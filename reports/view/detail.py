@@ -175,7 +175,11 @@ def _parts(message: MessageRecord, whole: Picture | None, linked: bool) -> Itera
                 continue
             is_part = whole and shown.digest == whole.digest and shown.recipe != whole.recipe
             size = f"{shown.width} × {shown.height} pixels"
-            yield ["part" if is_part else "picture", size, _name(shown) if linked else ""]
+            yield [
+                "part" if is_part else "picture",
+                size,
+                _name(shown) if linked or is_part else "",
+            ]
 
 
 def _name(picture: Picture) -> str:

@@ -80,14 +80,16 @@ _NONE = PictureFile(None, 0, 0, "")
 def wanted_of(record: Unit[Any], shown: UnitPart, calls: Sequence[CallRecord]) -> UnitWithPictures:
     """Return the pictures of a unit, parts of its screenshot that its model looked at included."""
     digest, cuts = record.screenshot, shown.cuts
-    sent: dict[str, Reference | Window]
-    if cuts is None:
-        added = (part for call in calls for one in call.messages for part in one.shown)
-        looked = (one for one in added if isinstance(one, Reference) and one.digest == digest)
-        every = dict.fromkeys((*record.pictures, *looked))
-        sent = {one.name: of for of in every if (one := sent_picture(of))}
-    else:
-        sent = {_cut_name(digest or record.unit_id, window): window for window in cuts}
+    added = (part for call in calls for one in call.messages for part in one.shown)
+    looked = [one for one in added if isinstance(one, Reference) and one.digest == digest]
+    asked = {one.recipe for one in record.pictures}
+    every = [one for one in looked if one.recipe not in asked]
+    every += record.pictures if cuts is None else ()
+    sent: dict[str, Reference | Window] = {
+        one.name: of for of in every if (one := sent_picture(of))
+    }
+    if cuts is not None:
+        sent |= {_cut_name(digest or record.unit_id, window): window for window in cuts}
     return UnitWithPictures(record.unit_id, digest, sent)
 
 
