@@ -167,19 +167,24 @@ def _round(
 def _parts(message: MessageRecord, whole: Picture | None, linked: bool) -> Iterator[list[str]]:
     """Yield texts and pictures; those of a result below the call that it answers."""
     for part in message.parts:
-        if isinstance(part, ResultRecord):
-            yield ["text", f"[{'error' if part.is_error else 'result'} of call {part.call_id}]"]
-        for shown in part.parts if isinstance(part, ResultRecord) else (part,):
-            if isinstance(shown, str):
-                yield ["text", shown]
-                continue
-            is_part = whole and shown.digest == whole.digest and shown.recipe != whole.recipe
-            size = f"{shown.width} × {shown.height} pixels"
-            yield [
-                "part" if is_part else "picture",
-                size,
-                _name(shown) if linked or is_part else "",
-            ]
+        if not isinstance(part, ResultRecord):
+            yield _shown(part, "picture", linked)
+            continue
+        yield ["text", f"[{'error' if part.is_error else 'result'} of call {part.call_id}]"]
+        for one in part.parts:
+            is_zoom = (
+                whole is not None
+                and isinstance(one, Picture)
+                and one.digest == whole.digest
+                and one.recipe != whole.recipe
+            )
+            yield _shown(one, "part" if is_zoom else "picture", linked or is_zoom)
+
+
+def _shown(part: str | Picture, kind: str, linked: bool) -> list[str]:
+    if isinstance(part, str):
+        return ["text", part]
+    return [kind, f"{part.width} × {part.height} pixels", _name(part) if linked else ""]
 
 
 def _name(picture: Picture) -> str:

@@ -80,10 +80,10 @@ _NONE = PictureFile(None, 0, 0, "")
 def wanted_of(record: Unit[Any], shown: UnitPart, calls: Sequence[CallRecord]) -> UnitWithPictures:
     """Return the pictures of a unit, parts of its screenshot that its model looked at included."""
     digest, cuts = record.screenshot, shown.cuts
-    added = (part for call in calls for one in call.messages for part in one.shown)
-    looked = [one for one in added if isinstance(one, Reference) and one.digest == digest]
+    results = (part for call in calls for one in call.messages for part in one.results)
+    looked = (one for result in results for one in result.parts if isinstance(one, Reference))
     asked = {one.recipe for one in record.pictures}
-    every = [one for one in looked if one.recipe not in asked]
+    every = [one for one in looked if one.digest == digest and one.recipe not in asked]
     every += record.pictures if cuts is None else ()
     sent: dict[str, Reference | Window] = {
         one.name: of for of in every if (one := sent_picture(of))
