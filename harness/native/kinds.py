@@ -167,6 +167,10 @@ class NativeStep(Recorded, NativePage):
         question = self.task(step.info.task, step.history[len(step.history) - shown :])
         return self._asked("system", "browser", question, picture, self.texts["fill"])
 
+    def settings(self) -> dict[str, object]:
+        """Return the fields with `auto` resolved."""
+        return {**super().settings(), "acts": self.rule}
+
     def reads_on(self, turn: ReplyActs, page: Elements | None) -> bool:
         return self.pairs == "next" and page is not None and is_half(turn, page)
 

@@ -76,6 +76,11 @@ class Offer:
         return said
 
     @property
+    def rehearsed(self) -> Reply | None:
+        """A reply that only looks, for estimates."""
+        return Reply("", tool_calls=(ToolCall("look", *self.look),)) if self.look else None
+
+    @property
     def state(self) -> Mapping[str, Any] | None:
         """More that the tool shows, in the provider's words."""
         return _TAB if self.refs else None

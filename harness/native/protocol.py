@@ -22,7 +22,6 @@ from adapters.conversation import (
     Reply,
     Shown,
     Tool,
-    ToolCall,
     canonical_json,
     illustrated,
     system,
@@ -189,8 +188,6 @@ class Native(AskingProtocol):
             "family": QWEN if self.family == QWEN else "own",
             "coordinates": self.convention,
         }
-        if "acts" in settings:
-            resolved["acts"] = self.rule
         if self.vendors is not None:
             settings["tools"] = canonical_json(self.vendors.entry)
         named = {"prompts": self.texts.name, "prompts_sha256": self.texts.digest()}
@@ -316,10 +313,9 @@ class Recorded(Native):
 
         flags: set[str] = set()
         pointer: Point | None = None
-        rehearsed = offer.look and Reply("", tool_calls=(ToolCall("look", *offer.look),))
         for number, place in enumerate(self.places):
             limit = limit_of(self.max_tokens, number)
-            reply = yield Ask(conversation, place, max_tokens=limit, rehearsed=rehearsed)
+            reply = yield Ask(conversation, place, max_tokens=limit, rehearsed=offer.rehearsed)
             assert isinstance(reply, Reply)
             calls = calls_of(reply)
             said, turn = heard(reply, pointer)
@@ -337,7 +333,7 @@ class Recorded(Native):
                     reply = yield Ask(asked, PAIR, max_tokens=limit)
                     assert isinstance(reply, Reply)
                     turn.then = heard(reply, pointer)[1].acts
-                by_rule = {
+                by_rule: dict[str, Prediction] = {
                     rule: flagged(self.read(turn, view, page, rule), flags)
                     for rule in (self.rule, *self.rules)
                 }

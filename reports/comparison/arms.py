@@ -323,33 +323,33 @@ def lines(of: Facts, declared: Declaration) -> Iterator[str]:
                 f"of {counted(one.answers, declared.unit, declared.units)}: {one.typed:,} became "
                 "another action"
             )
-        told = (
-            f"{'out of turns' if of.looks is None else counted(of.looks, 'look')}: "
-            f"{counted(of.units, declared.unit, declared.units)}, {percent(of.right)} % right, "
-            f"{_tokens(of.tokens)} tokens each"
-            for of in one.looks
-        )
-        if any(of.looks != 0 for of in one.looks):
-            yield f"{one.arm} by looks: {'; '.join(told)}"
-            yield (
-                f"`{AT_ONCE}`: the {declared.units} that {one.arm} settled without a look, as it "
-                "chose; a run with turns=0 gives a clean figure"
+        if any(group.looks != 0 for group in one.looks):
+            told = (
+                f"{'out of turns' if group.looks is None else counted(group.looks, 'look')}: "
+                f"{counted(group.units, declared.unit, declared.units)}, "
+                f"{percent(group.right)} % right, {_tokens(group.tokens)} tokens each"
+                for group in one.looks
             )
+            yield f"{one.arm} by looks: {'; '.join(told)}"
+            if one.arm == max(first.arm, second.arm, key=ARMS.index):
+                yield (
+                    f"`{AT_ONCE}`: the {declared.units} that {one.arm} settled without a look, as "
+                    "it chose; a run with turns=0 gives a clean figure"
+                )
         if one.extras:
             yield (
                 f"{one.arm}: {percent(one.extras / one.answers)} % of the predictions came from "
                 "functions beside the tool"
             )
-    inputs = [one.first_input for one in of.arms]
-    if None not in inputs:
-        told = (
+    if first.first_input is not None and second.first_input is not None:
+        inputs = (
             f"{one.arm} {_tokens(one.first_input)} ({_tokens(one.first_cached)} cached)"
             for one in of.arms
         )
-        more = round((second.first_input or 0) - (first.first_input or 0))
+        more = round(second.first_input - first.first_input)
         yield (
-            f"input tokens of a first call: {', '.join(told)}; most of the {more:+,} is the tool's "
-            "definition"
+            f"input tokens of a first call: {', '.join(inputs)}; {more:+,} with the definition of "
+            f"the tool of {second.arm}"
         )
     if not of.even and ARMS[1] in (first.arm, second.arm):
         yield (

@@ -115,11 +115,11 @@ def _shared(first: tuple[str, Run], second: tuple[str, Run]) -> tuple[Declaratio
     measures: tuple[Measure, ...] = ()
     if (ours.kind, ours.levels) == (theirs.kind, theirs.levels):
         # What another rule reads in one run is compared with what the other's own rule reads.
-        fewer, more = sorted((ours.measures, theirs.measures), key=len)
+        most = max((ours, theirs), key=lambda one: sum(bool(of.rule) for of in one.measures))
         both = [
             one
-            for one in dict.fromkeys((*more, *fewer))
-            if one.rule or (one in fewer and one in more)
+            for one in dict.fromkeys((*most.measures, *ours.measures, *theirs.measures))
+            if one.rule or (one in ours.measures and one in theirs.measures)
         ]
         names = {measure.name for measure in both}
         measures = tuple(one for one in both if {*one.needs, one.all_of or one.name} <= names)

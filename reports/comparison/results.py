@@ -167,8 +167,8 @@ def verdict(comparison: Comparison, planned: float | None = None) -> str:
         )
     found = {(c.metric, c.average): c for c in comparison.contrasts}
     main = found[primary(declared)]
-    bracket = comparison.arms and comparison.arms.bracket
-    if bracket and bracket.called is None:
+    bracket = comparison.arms.bracket if comparison.arms else None
+    if bracket is not None and bracket.called is None:
         return (
             f"Undecided between {comparison.run} and {comparison.baseline}: the difference lies "
             f"between {bracket}, which do not both show a gain or a loss."
