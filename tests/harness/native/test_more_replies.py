@@ -319,3 +319,24 @@ def test_numbers_that_are_none_spoil_one_reply_and_are_not_paid_for_again(
         found = asked(case, adapter, protocol_of(case, adapter))
     assert (str(found.status), set(found.flags)) == ("parse_error", {"malformed_call"})
     assert len(server.asks) == 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "names"),
+    [
+        ("g-hd", ["click"]),
+        (
+            "s-desk",
+            [
+                *("click", "double_click", "right_click", "move", "drag", "scroll", "type"),
+                "press_keys",
+            ],
+        ),
+    ],
+)
+def test_functions_are_those_of_the_device_and_of_a_place_a_click(
+    unit: str, names: list[str]
+) -> None:
+    case = case_of("functions", unit, model="m")
+    _, [sent] = read(case, body_of("functions", [], "Hm."))
+    assert [one["function"]["name"] for one in sent["tools"]] == names
