@@ -26,6 +26,9 @@ MAX_NAME = 1_000
 MAX_DEPTH = 64
 """Levels of a native part; readers of a record must not run into their own limit."""
 
+_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
+"""Texts, whose brackets do not count, and brackets."""
+
 T = TypeVar("T")
 _NAMES = ("model", "request_id")
 _decode = decoder_of(Reply).decode
@@ -46,16 +49,44 @@ def read_json(data: bytes, kind: type[T]) -> T:
 
 
 def plain_json(data: bytes, errors: str = "strict") -> Any:
-    """Return JSON in UTF-8 as plain values. Raises ValueError."""
+    """Return JSON in UTF-8 as plain values. Raises ValueError.
+
+    One part that nobody can read spoils no reply that is paid for: what is nested too deeply stays
+    deeper than `held` takes, and whole numbers without end are infinite.
+    """
     try:
-        return json.loads(data.decode("utf-8-sig", errors))
+        text = data.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
-        reason = f"not UTF-8: {error}"
+        raise ValueError(f"not UTF-8: {error}") from None
+    try:
+        return _parsed(text)
     except RecursionError:
-        reason = "nested too deeply"
+        return _parsed(_shallow(text))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
     except ValueError as error:
-        reason = f"not JSON: {error}"
-    raise ValueError(reason)
+        if "digits" in str(error):
+            return json.loads(text, parse_int=float)
+        raise ValueError(f"not JSON: {error}") from None
+
+
+def _shallow(text: str) -> str:
+    """Return JSON with null for what is nested deeper than parsers take."""
+    pieces, kept, depth = list[str](), 0, 0
+    for token in _BRACKETS.finditer(text):
+        if token[0] in "[{":
+            depth += 1
+            if depth == 2 * MAX_DEPTH:
+                pieces.append(text[kept : token.start()])
+        elif token[0] in "]}":
+            if depth == 2 * MAX_DEPTH:
+                pieces.append("null")
+                kept = token.end()
+            depth -= 1
+    return "".join([*pieces, text[kept:]]) if depth == 0 else ""
 
 
 def held(value: object) -> object:

@@ -32,7 +32,8 @@ def offered(
 ) -> Offer:
     """Return the functions for a family of models.
 
-    has: the names of the actions that the set knows; () offers a click alone.
+    has: the names of the actions that the set knows beyond those of its device; `ALONE` offers a
+        click and nothing else.
     size: width and height of the picture sent.
     """
     if family == QWEN:
@@ -50,11 +51,12 @@ def offered(
     listed = [
         _function(name, f"{text} {numbers}" if "x" in fields else text, fields)
         for name, (action, text, fields) in _OWN.items()
-        if action in ({*_ALWAYS[device], *has} if has else {"click"})
+        if action in (has if has == ALONE else {*_ALWAYS[device], *has})
     ]
     return Offer(tools=tuple(listed), convention=convention)
 
 
+ALONE = ("click",)
 _ALWAYS: Mapping[Device, tuple[str, ...]] = {
     "phone": ("click", "scroll", "type", "key", "wait"),
     "computer": ("click", "double_click", "right_click", "hover", "drag", "scroll", "type", "key"),

@@ -29,7 +29,7 @@ from adapters.conversation import (
 )
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError
-from harness.native.functions import QWEN, offered
+from harness.native.functions import ALONE, QWEN, offered
 from harness.native.looks import Offer, answered, calls_of, looked
 from harness.native.offers import VENDORS, VendorTool, tool_of
 from harness.protocols.contract import AskingProtocol, Needs, flagged, limit_of
@@ -241,7 +241,7 @@ class Native(AskingProtocol):
 
     def offers(self, view: Any) -> tuple[Device, tuple[str, ...]]:
         """Return the device that is shown, and the actions beyond clicks that are answers."""
-        return "computer", ()
+        return "computer", ALONE
 
     def _offer(self, view: Any) -> tuple[Picture, Offer]:
         picture = one_picture(view.pictures, "the unit")

@@ -11,7 +11,7 @@ import pytest
 from adapters import Fault
 from parsers.screen import parts
 from tests.harness.native.cases import Case, adapter_for, asked, protocol_of, replying
-from tests.servers import WireServer
+from tests.servers import Answer, WireServer
 
 MODELS = {
     "computer": ("openai", "gpt-5.6"),
@@ -300,3 +300,43 @@ def test_a_call_that_presses_and_types_may_follow_a_press() -> None:
     ]
     (_, told, _), _ = read(case_of(tool, "w-type", pairs="next"), *replies)
     assert told == [("TYPE", {"value": "a"})]
+
+
+@pytest.mark.parametrize("tool", ["computer", "computer-toolset", "gemini-browser"])
+@pytest.mark.parametrize("value", ["NaN", "1e999", "9" * 5000, "[" * 10**5 + "]" * 10**5, "{}"])
+def test_numbers_that_are_none_spoil_one_reply_and_are_not_paid_for_again(
+    tool: str, value: str
+) -> None:
+    calls: dict[str, Any] = {
+        "computer": [click(111)],
+        "computer-toolset": [member("left_click", coordinate=[111, 5])],
+        "gemini-browser": [("click", {"x": 111, "y": 5})],
+    }
+    told = json.dumps(body_of(tool, calls[tool])).replace("111", value)
+    case = case_of(tool, "g-hd")
+    with WireServer(lambda ask: Answer(raw=told.encode())) as server:
+        adapter = adapter_for(case, server)
+        found = asked(case, adapter, protocol_of(case, adapter))
+    assert (str(found.status), set(found.flags)) == ("parse_error", {"malformed_call"})
+    assert len(server.asks) == 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "names"),
+    [
+        ("g-hd", ["click"]),
+        (
+            "s-desk",
+            [
+                *("click", "double_click", "right_click", "move", "drag", "scroll", "type"),
+                "press_keys",
+            ],
+        ),
+    ],
+)
+def test_functions_are_those_of_the_device_and_of_a_place_a_click(
+    unit: str, names: list[str]
+) -> None:
+    case = case_of("functions", unit, model="m")
+    _, [sent] = read(case, body_of("functions", [], "Hm."))
+    assert [one["function"]["name"] for one in sent["tools"]] == names
