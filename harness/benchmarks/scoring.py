@@ -20,8 +20,8 @@ from harness.runs import Unit
 from harness.settings import Settings
 from parsers import Bounds, Measure
 from parsers.declaration import SPREAD, Declaration
+from parsers.mind2web import MIND2WEB
 from parsers.records import SCORING_ERROR, Prediction, Scores
-from parsers.scoring import MIND2WEB
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parsers.declaration import PREDICTED, TAKEN
+from parsers.measure import PREDICTED, TAKEN
 
 if TYPE_CHECKING:
     from parsers.declaration import Declaration, Group, Level
