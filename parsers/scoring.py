@@ -11,18 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from parsers.records import (
-    F1_VARIANTS,
-    F1Variant,
-    Gold,
-    Prediction,
-    Scores,
-    Status,
-)
+from parsers.records import F1_VARIANTS, F1Variant, Gold, Prediction, Scores, Status
 from parsers.token_scores import operation_exact, operation_f1
-
-# The readers of replies flag missing values (`missing_value`).
-
 
 Point = tuple[float, float]
 
@@ -124,7 +114,7 @@ DEFAULT_RULES = ScoringRules()
 
 
 def score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULES) -> Scores:
-    """Return the scores of one step that `parsers.scoring.MIND2WEB` declares.
+    """Return the scores of one step that `parsers.mind2web.MIND2WEB` declares.
 
     The element is correct if the chosen node is among the positives (Mind2Web, appendix C.1) or,
     for a prediction by coordinates, if the point lies in one of their boxes, borders included (or
