@@ -29,8 +29,8 @@ from harness.engine import Engine, Job, Lane, Outcome
 from harness.engine.cache import ReplyCache
 from harness.pictures import PictureStore
 from harness.runs import RunDirectory, Setup
+from parsers.mind2web import MIND2WEB
 from parsers.records import Prediction, Status
-from parsers.scoring import MIND2WEB
 
 PROMPT_CHARACTERS = 6_000
 CONCURRENCY = 64

@@ -37,10 +37,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_suffix(".json")
 CAUGHT = LIST.with_name("mutations_caught.json")
 SEED = 20261128
-NUMBERS = [
-    *(f"parsers/{name}.py" for name in ("agreement", "averages", "clusters", "counting")),
-    *(f"parsers/{name}.py" for name in ("estimates", "rates", "repeats")),
-]
+NUMBERS = [f"parsers/{name}.py" for name in ("averages", "counting", "estimates", "parts", "rates")]
 CHANCE = ["harness/benchmarks/scoring.py", "harness/benchmarks/step/extras.py"]
 AREAS: Mapping[str, tuple[list[str], list[str], int]] = {
     "parsers": (["parsers/**/*.py"], NUMBERS, 3),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from parsers.estimates import Counts as Counts
     from parsers.estimates import Estimate as Estimate
     from parsers.estimates import Results as Results
+    from parsers.mind2web import MIND2WEB as MIND2WEB
     from parsers.option_text import index_of as index_of
     from parsers.option_text import letter as letter
     from parsers.option_text import letters_for as letters_for
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from parsers.records import ScoredUnit as ScoredUnit
     from parsers.records import Scores as Scores
     from parsers.records import Status as Status
-    from parsers.scoring import MIND2WEB as MIND2WEB
     from parsers.scoring import PointRule as PointRule
     from parsers.scoring import ScoringRules as ScoringRules
     from parsers.scoring import in_box as in_box
@@ -68,13 +68,14 @@ _NAMES = {
     "parsers.estimates": "Bounds Counts Estimate Results",
     "parsers.answers": "read_answer write_answer",
     "parsers.declaration": "Average Declaration Group Level Measure",
+    "parsers.mind2web": "MIND2WEB",
     "parsers.option_text": "index_of letter letters_for",
     "parsers.token_scores": "VocabularyError count_tokens operation_exact "
     "operation_f1 operation_string token_f1",
     "parsers.rates": "FEW Interval clopper_pearson mean_interval t_interval",
     "parsers.records": "Answer ELEMENT_ONLY F1Variant F1_VARIANTS Gold OPERATIONS Operation "
     "Prediction READING ScoredUnit Scores Status",
-    "parsers.scoring": "MIND2WEB PointRule ScoringRules in_box score",
+    "parsers.scoring": "PointRule ScoringRules in_box score",
     "parsers.values": "ValueStyle clean_value",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

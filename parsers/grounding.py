@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal
 
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
-from parsers.declaration import SPREAD, Average, Measure
+from parsers.measure import SPREAD, Average, Measure
 from parsers.records import Prediction, Status
 from parsers.scoring import TOLERANCE, within
 

@@ -28,7 +28,7 @@ from parsers.counting import (
     success,
     unmeasured,
 )
-from parsers.declaration import Average, Declaration, Measure
+from parsers.declaration import Declaration
 from parsers.estimates import (
     QUARTILES,
     SD,
@@ -40,6 +40,7 @@ from parsers.estimates import (
     Estimate,
     UnitKey,
 )
+from parsers.measure import Average, Measure
 from parsers.rates import Interval, cells_interval, mean, mean_interval
 from parsers.records import ScoredUnit, Scores
 

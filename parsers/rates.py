@@ -35,7 +35,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from parsers.declaration import Average
+from parsers.measure import Average
 
 Method = Literal["wilson", "clopper-pearson", "t", "cluster-t", "fieller", "delta", "quartiles"]
 FEW = 30

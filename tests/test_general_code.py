@@ -14,7 +14,7 @@ from harness.protocols import PROTOCOLS
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("harness/engine", "harness/session", "harness/planning", "harness/runs")
-PARTS = ("contract", "dataset", "items", "opening", "scoring", "shows")
+PARTS = ("contract", "dataset", "opening", "scoring", "shows")
 GENERAL = [
     *(path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.py"))),
     *(ROOT / "harness/benchmarks" / f"{part}.py" for part in PARTS),

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from harness.benchmarks.sample import BLOCK_ROW, SIZE
+from harness.benchmarks.sample_windows import BLOCK_ROW, SIZE
 from harness.page import Candidate, Page, decode_candidates
 from harness.parquet import opened, small_columns
 from harness.pictures import read_size

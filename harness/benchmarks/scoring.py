@@ -5,23 +5,19 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from harness.benchmarks import declared
 from harness.benchmarks.contract import Benchmark, Scorer
 from harness.benchmarks.opening import as_oracle, open_with
-from harness.benchmarks.step.benchmark import StepBenchmark
-from harness.errors import DataError, ScoringError, UserError, raised, suggestion
-from harness.printing import TEST_DATA_NOTE
+from harness.errors import ScoringError, UserError, raised, suggestion
 from harness.runs import Unit
 from harness.settings import Settings
 from parsers import Bounds, Measure
 from parsers.declaration import SPREAD, Declaration
 from parsers.records import SCORING_ERROR, Prediction, Scores
-from parsers.scoring import MIND2WEB
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +28,7 @@ def on_record(settings: Settings, declaration: Declaration) -> Benchmark:
     It declares what the run's does (`declaration`): by now it may declare more.
     """
     if (found := declared(settings.benchmark)) is None:
-        from harness.benchmarks.scoring import uninstalled
+        from harness.benchmarks.uninstalled import uninstalled
 
         return uninstalled(settings.benchmark, declaration).of_run(settings)
     found = found.with_options(settings.benchmark_option).of_run(settings)
@@ -174,35 +170,3 @@ def _ceiling(
             return None
         found[key] = {name: value for name, value in scores.items() if name in names}
     return found
-
-
-def uninstalled(name: str, declaration: Declaration) -> Benchmark:
-    """Return what represents a benchmark whose package is missing.
-
-    Steps with Mind2Web's measures are scored all the same.
-    """
-    known = declaration == MIND2WEB
-    return (_Steps if known else _Uninstalled)(name, declared=declaration)
-
-
-@dataclass(frozen=True)
-class _Uninstalled(Benchmark):
-    note = TEST_DATA_NOTE
-
-    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> NoReturn:
-        raise _missing(self.name)
-
-    def check_installed(self) -> NoReturn:
-        raise _missing(self.name)
-
-
-@dataclass(frozen=True)
-class _Steps(StepBenchmark):
-    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> NoReturn:
-        raise _missing(self.name)
-
-
-def _missing(name: str) -> DataError:
-    return DataError(
-        f"scoring needs the package that has the benchmark {name}, which is not installed"
-    )

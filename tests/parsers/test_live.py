@@ -6,8 +6,8 @@ import pytest
 
 from parsers.actions import Action
 from parsers.live import LIVE_ACTIONS
+from parsers.mind2web import MIND2WEB_ACTIONS
 from parsers.records import Prediction, Status
-from parsers.scoring import MIND2WEB_ACTIONS
 from parsers.settling import settled
 
 

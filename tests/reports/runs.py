@@ -16,8 +16,8 @@ from adapters.conversation import Reply, Usage
 from harness.benchmarks.step.options import StepOptions
 from harness.runs import CallRecord, MessageRecord, RunDirectory, Setup, StepUnit
 from harness.settings import declared_by
+from parsers.mind2web import MIND2WEB
 from parsers.records import F1_VARIANTS, Choice, Gold, Prediction, Status
-from parsers.scoring import MIND2WEB
 from reports.comparability import OF_PROTOCOL
 from reports.frames.units import Column
 from tests.units import step_of, step_scores

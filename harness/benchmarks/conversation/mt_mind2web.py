@@ -38,8 +38,9 @@ from harness.runs.steps import turn_of
 from harness.tables import counted
 from parsers import Counts
 from parsers.declaration import Declaration, Group, Level, Measure
+from parsers.mind2web import MIND2WEB, operation_f1_variants
 from parsers.records import ELEMENT_ONLY, F1_VARIANTS, SPLIT, F1Variant, Gold, Prediction, Scores
-from parsers.scoring import DEFAULT_RULES, MIND2WEB, ScoringRules, operation_f1_variants, score
+from parsers.scoring import DEFAULT_RULES, ScoringRules, score
 
 VARIANTS: tuple[F1Variant, ...] = (*F1_VARIANTS, "mind2web-np")
 """Those of Mind2Web, and its own one without punctuation marks."""

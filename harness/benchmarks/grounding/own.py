@@ -29,7 +29,8 @@ from harness.benchmarks.grounding.sets import (
     points_of,
 )
 from harness.benchmarks.picture_sets import check_labels, own_folder, own_folders, reading
-from harness.benchmarks.sample import SIZE, SampleWindows, Window, refuse_data
+from harness.benchmarks.sample import refuse_data
+from harness.benchmarks.sample_windows import SIZE, SampleWindows, Window
 from harness.errors import DataError
 from harness.sample import WINDOWS
 from parsers.declaration import Declaration, Group, Level

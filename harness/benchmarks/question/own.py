@@ -22,7 +22,8 @@ from harness.benchmarks.question.benchmark import QuestionBenchmark
 from harness.benchmarks.question.folder import SCHEMA, Pictures, QuestionsFile, read_schema
 from harness.benchmarks.question.items import Item, grouped, items_of
 from harness.benchmarks.question.rows import FILES, Read, question_file, rows_of, usual_rows
-from harness.benchmarks.sample import SampleWindows, Window, refuse_data
+from harness.benchmarks.sample import refuse_data
+from harness.benchmarks.sample_windows import SampleWindows, Window
 from harness.data_files import DataFile, check_splits, fingerprint
 from harness.errors import DataError
 from harness.runs import Unit

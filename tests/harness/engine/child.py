@@ -19,8 +19,8 @@ from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, Job, Lane, Outcome
 from harness.pictures import PictureStore
 from harness.runs import RunDirectory, Setup, StepUnit
+from parsers.mind2web import MIND2WEB
 from parsers.records import Gold, Prediction, Status
-from parsers.scoring import MIND2WEB
 
 # Behind what is installed, which is what is tested.
 sys.path.append(str(Path(__file__).resolve().parents[3]))

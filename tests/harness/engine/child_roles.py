@@ -19,7 +19,7 @@ from harness.dialogue import Observation
 from harness.engine import Engine, Job, Lane
 from harness.pictures import PictureStore
 from harness.runs import RunDirectory, Setup
-from parsers.scoring import MIND2WEB
+from parsers.mind2web import MIND2WEB
 
 # Behind what is installed, which is what is tested.
 sys.path.append(str(Path(__file__).resolve().parents[3]))

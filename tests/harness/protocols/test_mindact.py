@@ -20,7 +20,7 @@ from harness.protocols.mindact_generate import MindActGenerate
 from harness.records import Step
 from harness.views import StepView
 from parsers import Gold, Prediction, ScoringRules, Status, read_answer, score
-from parsers.scoring import MIND2WEB_ACTIONS
+from parsers.mind2web import MIND2WEB_ACTIONS
 from parsers.settling import settled
 from tests.harness.protocols.examples import HISTORY
 from tests.harness.protocols.scenes import hold, question

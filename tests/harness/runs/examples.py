@@ -15,8 +15,8 @@ from harness.runs import (
     Setup,
     StepUnit,
 )
+from parsers.mind2web import MIND2WEB
 from parsers.records import Gold, Prediction, Status
-from parsers.scoring import MIND2WEB
 from tests.units import step_of, step_scores
 
 SETUP = Setup(

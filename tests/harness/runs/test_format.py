@@ -18,8 +18,8 @@ from adapters.conversation import Finish, Message, Picture, Reply, Text, Usage
 from harness.runs import CallRecord, MessageRecord, RunDirectory, Setup, Unit, open_run
 from harness.runs.files import encode
 from harness.runs.records import line_decoder
+from parsers.mind2web import MIND2WEB
 from parsers.records import Description, Gold, Status
-from parsers.scoring import MIND2WEB
 
 MANIFEST = """{
   "config": {"model": "oracle", "benchmark": "sample", "protocol": "seeact-two-rounds", "seed": 42},

@@ -13,7 +13,7 @@ import pytest
 from harness.errors import DiskFull, OtherFormat, RunDiffers, RunInUse
 from harness.runs import RunDirectory, RunError, Setup, journal, open_run
 from harness.runs.directory import settled_before
-from parsers.scoring import MIND2WEB
+from parsers.mind2web import MIND2WEB
 from tests.harness.runs.examples import SETUP, call, step, write
 
 

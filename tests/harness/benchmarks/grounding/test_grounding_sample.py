@@ -12,7 +12,7 @@ from PIL import Image, ImageChops
 
 from benchmarks.sample.trajectories import jpeg
 from harness.benchmarks import Items, benchmark, open_benchmark
-from harness.benchmarks.sample import jpeg_rows
+from harness.benchmarks.sample_windows import jpeg_rows
 from harness.errors import DataError
 from harness.pictures import read_size
 
