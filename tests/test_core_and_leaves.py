@@ -97,7 +97,6 @@ DECLARED = ("parsers.declaration", "parsers.estimates", "parsers.averages")
     [
         ("harness.protocols.seeact", SETTINGS_AND_TABLES),
         ("harness.benchmarks.mind2web", SETTINGS_AND_TABLES),
-        ("harness.planning.model", (*SETTINGS_AND_TABLES, "harness.runs")),
         ("harness.runs.records", (*SETTINGS_AND_TABLES, *DECLARED, "harness.runs.run")),
         ("harness.runs.steps", (*SETTINGS_AND_TABLES, *DECLARED, "harness.runs.run")),
         *((f"parsers.{name}", DECLARED) for name in ("grounding", "rates", "records", "scoring")),
