@@ -14,6 +14,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from tokenizers import Tokenizer
+
 from tests.servers.answers import Answer, Ask
 from tests.servers.pixels import _sizes, smart_resize
 from tests.servers.server import WireServer
@@ -24,19 +27,20 @@ def main() -> None:
     assert words[0] == "serve"
     folder, given = words[1], dict(zip(words[2::2], words[3::2], strict=False))
     note(args=given, environment={k: v for k, v in os.environ.items() if k.startswith("VLLM")})
-    from transformers import AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = Tokenizer.from_file(str(Path(folder, "tokenizer.json")))
+    about = json.loads(Path(folder, "tokenizer_config.json").read_bytes())
     written = Path(folder, "chat_template.jinja")
-    template = written.read_text() if written.exists() else tokenizer.chat_template
+    # As transformers reads templates.
+    template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(
+        written.read_text() if written.exists() else about["chat_template"]
+    )
+    marks = {name: value for name, value in about.items() if name.endswith("_token")}
     limits = json.loads(given.get("--mm-processor-kwargs", "{}")).get("size", {})
 
     def react(ask: Ask) -> Answer:
         turns = [{**message, "content": _parts(message["content"])} for message in ask.messages]
-        text = tokenizer.apply_chat_template(
-            turns, chat_template=template, tokenize=False, add_generation_prompt=True
-        )
-        ids = tokenizer.encode(text, add_special_tokens=False)
+        text = template.render(messages=turns, add_generation_prompt=True, **marks)
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
         body = {name: value for name, value in ask.body.items() if name != "messages"}
         note(ids=ids, text=text, body=body)
         sizes = [size for message in ask.messages for size in _sizes(message["content"])]
