@@ -7,7 +7,7 @@ Rules that adapters have themselves are used from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, floor, log, sqrt
@@ -260,10 +260,3 @@ def family_of(name: str) -> str | None:
     plain = name.lower().rstrip("/").rpartition("/")[2].replace("qwen25", "qwen2.5")
     begins = longest(_BEGINNINGS, plain)
     return None if begins is None else _BEGINNINGS[begins]
-
-
-def limits(family: Processor, largest: int) -> Iterator[tuple[int, Rule]]:
-    """Yield limits in pixels up to `largest`, each with the family's rule under it."""
-    if family.limited is not None:
-        for cells in range(1, largest // family.cell**2 + 1):
-            yield cells * family.cell**2, family.limited(cells * family.cell**2)

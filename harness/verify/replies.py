@@ -69,8 +69,10 @@ def judge_system(said: bool, with_it: int | None, without: int | None, expected:
     if with_it is None or without is None:
         return Found(CANNOT_TELL, "not read, and no usage")
     share = (with_it - without) / expected
+    if share > 0.6:
+        return Found(CANNOT_TELL, "the pass word is not said")
     words = f"{100 * max(share, 0):.0f} % of a system text reach the model"
-    return Found(BROKEN if share < 0.2 else SUSPICIOUS if share <= 0.6 else CANNOT_TELL, words)
+    return Found(BROKEN if share < 0.2 else SUSPICIOUS, words)
 
 
 def judge_context(

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from adapters.open_models import open_model
+from adapters.picture_tokens import FAMILIES
 from harness.printing import printable
 from harness.verify.declared import Declared
 from harness.verify.words import ASIDE, BROKEN, CANNOT_TELL, OK, SUSPICIOUS, Check
@@ -29,12 +31,18 @@ _UNITS = {
     "absolute": "pixels",
 }
 _SGLANG = "python -m sglang.launch_server ..."
+_PIXELS = {
+    "vllm": "vllm serve ... --mm-processor-kwargs '{{\"max_pixels\": {assumed}}}'",
+    "sglang": f"SGLANG_IMAGE_MAX_PIXELS={{assumed}} {_SGLANG}",
+    "llama.cpp": "llama-server ... --image-min-tokens 1024 --image-max-tokens N",
+    "lm studio": "LM Studio: raise the image resize setting",
+}
 _FLAGS: Mapping[str, Mapping[str, str]] = {
-    "pixels": {
-        "vllm": "vllm serve ... --mm-processor-kwargs '{{\"max_pixels\": {assumed}}}'",
-        "sglang": f"SGLANG_IMAGE_MAX_PIXELS={{assumed}} {_SGLANG}",
-        "llama.cpp": "llama-server ... --image-min-tokens 1024 --image-max-tokens N",
-        "lm studio": "LM Studio: raise the image resize setting",
+    "pixels": _PIXELS,
+    "pixels of qwen3-vl": {
+        **_PIXELS,
+        "vllm": "vllm serve ... --mm-processor-kwargs "
+        '\'{{"size": {{"shortest_edge": 65536, "longest_edge": {assumed}}}}}\'',
     },
     "template": {
         "vllm": "vllm serve ... --chat-template FILE --chat-template-content-format openai",
@@ -47,9 +55,16 @@ _FLAGS: Mapping[str, Mapping[str, str]] = {
         "sglang": f"{_SGLANG} --sampling-defaults openai",
         "llama.cpp": "llama-server ... --temp 0",
     },
+    "batch": {
+        "vllm": "VLLM_BATCH_INVARIANT=1 vllm serve ...",
+        "sglang": f"{_SGLANG} --enable-deterministic-inference",
+        "llama.cpp": "llama-server ... -np 1",
+    },
     "thinking": {
         "vllm": "vllm serve ... --default-chat-template-kwargs '{{\"enable_thinking\": false}}', "
         "and the right --reasoning-parser",
+        "sglang": "requests with chat_template_kwargs.enable_thinking false, or the right "
+        "--reasoning-parser",
         "llama.cpp": "llama-server ... --reasoning-budget 0",
         "": "a higher --max-tokens, or --adapter-option effort",
     },
@@ -84,6 +99,8 @@ def words_of(check: Check, declared: Declared) -> str:
     match check.name, check.detail:
         case "sizes", [family, kind, least, most]:
             about = (least + most) // 2
+            if kind == "pixels":
+                about = likely_limit(least, most, family)
             words = _SIZES[kind].format(family=family, about=about, least=least, most=most)
             known = kind == "pixels" and declared.limit
             return f"{words}; {declared.limit:,} are assumed" if known else words
@@ -117,22 +134,38 @@ def words_of(check: Check, declared: Declared) -> str:
     return str(check.detail)
 
 
+def likely_limit(least: int, most: int, family: str) -> int:
+    """Return the limit in a range of pixels that somebody would set: the roundest number of cells.
+
+    >>> likely_limit(989_408, 1_012_143, "qwen2.5-vl")
+    1003520
+    """
+    cell = FAMILIES[family].cell ** 2
+    return cell * max(range(least // cell, most // cell + 1), key=lambda cells: cells & -cells)
+
+
 def remedies(check: Check, declared: Declared, software: str | None) -> Iterator[str]:
     """Yield what to do about a finding, the server's flag first."""
     if check.verdict not in (BROKEN, SUSPICIOUS):
         return
-    topic, kind = _TOPICS.get(check.name, ""), None
-    if check.name == "sizes" and isinstance(check.detail, list):
-        kind = check.detail[1]
-        topic = "pixels" if kind in ("pixels", "side", "published") else ""
+    topic = _TOPICS.get(check.name, "")
+    match check.name, check.detail:
+        case "sizes", [declared.family, "pixels" | "side" | "published", *_]:
+            is_new = declared.family == "qwen3-vl"
+            topic = "pixels of qwen3-vl" if is_new else "pixels"
+        case "repeats", "not repeatable":
+            topic = "batch"
     flags, assumed = _FLAGS.get(topic, {}), declared.limit or "N"
     if found := flags.get(software or "") or flags.get(""):
         yield found.format(assumed=assumed)
     elif flags:
         yield f"{next(iter(flags.values())).format(assumed=assumed)} (with vLLM)"
     match check.name, check.detail:
-        case "sizes", [_, "pixels", least, most]:
-            yield f"--adapter-option max_pixels={(least + most) // 2}"
+        case "sizes", [family, "pixels", least, most]:
+            yield f"--adapter-option max_pixels={likely_limit(least, most, family)}"
+        case "sizes", [str(family), "published", *_] if family != declared.family:
+            if open_model(family):
+                yield f"--adapter-option family={family}"
         case "points", ["unit" | "per-mille" | "absolute" | "per-999" as unit, False]:
             yield f"--protocol-option coordinates={unit}"
         case "repeats", _:

@@ -7,7 +7,8 @@ places and heights are pixels.
 from __future__ import annotations
 
 import hashlib
-from itertools import count, permutations
+from functools import cache
+from itertools import chain, count, permutations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,24 +49,30 @@ def digits(name: str, n: int, seed: int = 1) -> str:
     raise AssertionError("never reached")
 
 
+@cache
 def glyph(digit: str, height: int) -> list[list[int]]:
     """Return how much ink (0 to 255) every pixel of a digit takes, row by row."""
-    rows, width = _FONT[int(digit)], (10 * height + 7) // 14
-
-    def overlaps(size: int, cells: int) -> list[list[int]]:
-        """Return for each pixel the units that it shares with each cell."""
-        return [
-            [
-                max(0, min(cells * (p + 1), size * (c + 1)) - max(cells * p, size * c))
-                for c in range(cells)
-            ]
-            for p in range(size)
-        ]
-
-    across, down = overlaps(width, 5), overlaps(height, 7)
-    inked = [(r, c) for r in range(7) for c in range(5) if rows[r] >> (4 - c) & 1]
+    width = (10 * height + 7) // 14
+    across, down = _overlaps(width, 5), _overlaps(height, 7)
+    inked = [
+        [sum(units for cell, units in xs if row >> (4 - cell) & 1) for xs in across]
+        for row in _FONT[int(digit)]
+    ]
     return [
-        [(510 * sum(ys[r] * xs[c] for r, c in inked) + 35) // 70 for xs in across] for ys in down
+        [(510 * sum(units * inked[cell][x] for cell, units in ys) + 35) // 70 for x in range(width)]
+        for ys in down
+    ]
+
+
+def _overlaps(size: int, cells: int) -> list[list[tuple[int, int]]]:
+    """Return for each pixel the cells that it shares units with, and how many."""
+    return [
+        [
+            (c, min(cells * (p + 1), size * (c + 1)) - max(cells * p, size * c))
+            for c in range(cells)
+            if cells * p < size * (c + 1) and size * c < cells * (p + 1)
+        ]
+        for p in range(size)
     ]
 
 
@@ -76,21 +83,20 @@ def picture_digest(image: Image.Image) -> str:
 
 
 def _write(image: Image.Image, text: str, x: int, y: int, height: int, ink: Color = _INK) -> None:
-    """Draw digits of a height with their upper left corner at x, y."""
-    pixels = image.load()
-    assert pixels is not None
+    """Draw digits of a height on a ground of one colour, with their upper left corner at x, y."""
+    from PIL import Image as images
+
     step = (10 * height + 7) // 14 + _gap(height)
     for place, digit in enumerate(text):
-        for row, levels in enumerate(glyph(digit, height)):
-            for column, level in enumerate(levels):
-                if level:
-                    at = x + place * step + column, y + row
-                    old = pixels[at]
-                    assert isinstance(old, tuple)
-                    pixels[at] = tuple(
-                        ((255 - level) * o + level * i + 127) // 255
-                        for o, i in zip(old, ink, strict=True)
-                    )
+        levels, at = glyph(digit, height), (x + place * step, y)
+        inked = images.frombytes("L", (len(levels[0]), height), bytes(chain.from_iterable(levels)))
+        ground = image.getpixel(at)
+        assert isinstance(ground, tuple)
+        bands = [
+            inked.point([((255 - level) * old + level * new + 127) // 255 for level in range(256)])
+            for old, new in zip(ground, ink, strict=True)
+        ]
+        image.paste(images.merge("RGB", bands), at)
 
 
 def _gap(height: int) -> int:
@@ -175,10 +181,13 @@ def draw(what: str, seed: int = 1) -> Image.Image:
 
 
 def _noisy(image: Image.Image, seed: int) -> Image.Image:
+    """Add noise of -8 to 8 to every channel."""
     from PIL import Image as images
+    from PIL import ImageChops
 
-    plain, noise = image.tobytes(), b""
-    for i in range(len(plain) // 65_536 + 1):
-        noise += hashlib.shake_256(f"verify-{seed}/n/{i}".encode()).digest(65_536)
-    added = (min(255, max(0, p + n % 17 - 8)) for p, n in zip(plain, noise, strict=False))
-    return images.frombytes("RGB", image.size, bytes(added))
+    drawn = b"".join(
+        hashlib.shake_256(f"verify-{seed}/n/{i}".encode()).digest(65_536)
+        for i in range(3 * image.width * image.height // 65_536 + 1)
+    )
+    noise = images.frombytes("RGB", image.size, drawn.translate(bytes(n % 17 for n in range(256))))
+    return ImageChops.add(image, noise, offset=-8)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from adapters.open_models import qwen_size
-from adapters.picture_tokens import FAMILIES, Processor, Rule, limits
+from adapters.picture_tokens import FAMILIES, Processor, Rule
 from harness.pictures import within_side
 from harness.verify.words import BROKEN, CANNOT_TELL, OK, SUSPICIOUS, Found
 
@@ -113,9 +113,11 @@ def _changed(
     """Yield the changes of a family's own rule, each with its values in order: least and most of
     the number, and the rule."""
     if family is not None:
-        step, largest = family.cell**2, max(width * height for (width, height), _ in known)
-        scanned = limits(family, round(1.1 * largest))
-        yield "pixels", ((n, n + step - 1, rule) for n, rule in scanned)
+        if (limited := family.limited) is not None:
+            largest = max(width * height for (width, height), _ in known)
+            step, most = family.cell**2, round(1.1 * largest)
+            scanned = range(step, most + 1, step)
+            yield "pixels", ((n, n + step - 1, limited(n)) for n in scanned)
         # Before sides: shrinking changes the counts of tiles by chance only.
         if (capped := family.capped) is not None:
             yield "tiles", ((n, n, capped(n)) for n in range(1, family.tiles))

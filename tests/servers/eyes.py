@@ -73,14 +73,14 @@ class Eyes:
 
     def rows(self, picture: Image.Image) -> list[Row]:
         """Every code in the picture, row by row; a gap wider than a digit parts two codes."""
-        ink = _ink(np.asarray(picture.convert("RGB"), float))
+        ink = _ink(picture)
         found: list[Row] = []
         for top, bottom in _spans(ink.max(axis=1) > 0.35):
             band = ink[top:bottom]
             glyphs = _spans(band.max(axis=0) > 0.35)
             glyphs = [(a, b) for a, b in glyphs if b - a <= 3 * (bottom - top)]
             for code in _codes(glyphs, bottom - top):
-                text = "".join(self._digit(band, a, b) for a, b in code)
+                text = "".join(self._digit(band[:, a:b], b == band.shape[1]) for a, b in code)
                 found.append(Row(text, code[0][0], top, code[-1][1], bottom))
         return found
 
@@ -95,47 +95,51 @@ class Eyes:
                     strip[half // 4 : -half // 4, max(x - 4, 0) : x + 4], axis=(0, 1)
                 )
                 like = np.abs(strip - ground).max(axis=2) < 40
-                ours = _around(like.mean(axis=0) > 0.35, x)
-                region = strip[:, ours[0] : ours[1]]
+                left, right = _around(like.mean(axis=0) > 0.35, x)
+                # Where two quarters meet, a JPEG mixes their colours.
+                edge = max(1, half // 40)
+                left, right = (left, right - edge) if x < width // 2 else (left + edge, right)
+                region = strip[edge:-edge, left:right]
                 ink = np.clip(np.abs(region - ground).max(axis=2) / 160, 0, 1)
                 answers.append((nearest(ground), self._one_digit(ink)))
         return answers
 
-    def mark(self, picture: Image.Image, number: str) -> tuple[float, float] | None:
-        """The middle of the square with this number, in pixels; None where nobody sees one."""
-        image = np.asarray(picture.convert("RGB"), float)
-        blue = np.abs(image - MARK).max(axis=2) < 60
-        for top, bottom in _spans(blue.mean(axis=1) > 0):
+    def marks(self, picture: Image.Image) -> dict[str, tuple[float, float]]:
+        """The middle of each blue square by its number, in pixels. Large as they are, numbers are
+        read surely; small patches that are squeezed are not seen as squares."""
+        image = np.asarray(picture.convert("RGB"), np.int16)
+        blue = np.ones(image.shape[:2], bool)
+        for channel, level in enumerate(MARK):
+            blue &= np.abs(image[..., channel] - level) < 60
+        found: dict[str, tuple[float, float]] = {}
+        for top, bottom in _spans(blue.any(axis=1)):
             for left, right in _spans(blue[top:bottom].any(axis=0)):
-                if right - left < 6 or bottom - top < 6:
+                wide, high = right - left, bottom - top
+                is_square = max(wide, high) <= 1.25 * min(wide, high)
+                if min(wide, high) < 6 or (wide * high < 32**2 and not is_square):
                     continue
                 square = image[top:bottom, left:right]
                 ink = np.clip((square[..., 0] - MARK[0]) / (255 - MARK[0]), 0, 1)
                 edge = max(1, min(ink.shape) // 12)
-                if self._one_digit(ink[edge:-edge, edge:-edge]) == number:
-                    return (left + right) / 2, (top + bottom) / 2
-        return None
+                number = _cropped(ink[edge:-edge, edge:-edge])
+                if number.size:
+                    middle = (left + right) / 2, (top + bottom) / 2
+                    found.setdefault(_likeliest(number, 1.0), middle)
+        return found
 
     def _one_digit(self, ink: Pixels) -> str:
         """The digit that all ink of a region makes up; "" where there is none."""
-        lines, columns = ink.max(axis=1) > 0.35, ink.max(axis=0) > 0.35
-        if not lines.any():
-            return ""
-        top, bottom = np.flatnonzero(lines)[[0, -1]]
-        left, right = np.flatnonzero(columns)[[0, -1]]
-        return self._digit(ink[top : bottom + 1], int(left), int(right) + 1)
+        band = _cropped(ink)
+        is_cut = bool(ink[:, -1].max() > 0.35)
+        return self._digit(band, is_cut) if band.size else ""
 
-    def _digit(self, band: Pixels, left: int, right: int) -> str:
-        ink = band[:, left:right]
+    def _digit(self, ink: Pixels, is_cut: bool) -> str:
         # Resizing pales ink; how tall a digit is, its own darkest spot decides.
         paled = ink / max(float(ink.max()), 0.1)
         high, wide = float(paled.max(axis=1).sum()), float(paled.max(axis=0).sum())
-        whole = high * 5 / 7
-        seen = min(1.0, (wide + 0.5) / whole) if right == band.shape[1] else 1.0
-        best = max(TEMPLATES, key=lambda digit: _likeness(ink, digit, seen))
-        size = high if best == "1" else min(high, max(wide, whole * seen * 0.6) * 7 / 5 / seen)
+        best = _likeliest(ink, min(1.0, (wide + 0.5) / (high * 5 / 7)) if is_cut else 1.0)
         drawn = hashlib.sha256(f"{self.seed}".encode() + ink.tobytes()).digest()
-        odds = (size / self.weakest) ** (1 / self.spread)
+        odds = (high / self.weakest) ** (1 / self.spread)
         if drawn[0] / 256 < odds / (1 + odds):
             return best
         return str(drawn[1] % 10)
@@ -146,25 +150,40 @@ def nearest(colour: Pixels) -> str:
     return min(COLOURS, key=lambda name: float(np.abs(colour - COLOURS[name]).sum()))
 
 
-def _likeness(ink: Pixels, digit: str, share: float) -> float:
-    """How alike ink and a digit are, -1 to 1; `share` is how much of its width can be seen."""
-    template = TEMPLATES[digit] if share == 1.0 else cells(digit)
-    if share < 1.0:
-        template = template[:, : max(1, round(5 * share))]
-    size = (template.shape[1], 7)
-    small = np.asarray(Image.fromarray(ink.astype(np.float32)).resize(size, Image.Resampling.BOX))
-    a, b = small - small.mean(), template - template.mean()
-    norm = float(np.sqrt((a * a).sum() * (b * b).sum()))
-    return float((a * b).sum()) / norm if norm else -1.0
+def _cropped(ink: Pixels) -> Pixels:
+    """The part of a region that has ink."""
+    lines, columns = np.flatnonzero(ink.max(axis=1) > 0.35), np.flatnonzero(ink.max(axis=0) > 0.35)
+    if not len(lines):
+        return ink[:0]
+    return ink[lines[0] : lines[-1] + 1, columns[0] : columns[-1] + 1]
 
 
-def _ink(image: Pixels) -> Pixels:
-    """How far each pixel is from the ground, as a share of the most."""
-    grey = image.mean(axis=2)
-    ground = np.median(grey)
-    far = np.abs(grey - ground)
-    most = far.max()
-    return far / most if most > 40 else np.zeros_like(far)
+def _likeliest(ink: Pixels, share: float) -> str:
+    """The digit that ink is most like; `share` is how much of its width can be seen."""
+    patch = Image.fromarray(ink.astype(np.float32))
+    shrunk: dict[int, Pixels] = {}
+    likeness = dict[str, float]()
+    for digit in FONT:
+        template = TEMPLATES[digit]
+        if share < 1.0:
+            template = cells(digit)[:, : max(1, round(5 * share))]
+        width = template.shape[1]
+        if width not in shrunk:
+            small = np.asarray(patch.resize((width, 7), Image.Resampling.BOX))
+            shrunk[width] = small - small.mean()
+        a, b = shrunk[width], template - template.mean()
+        norm = float(np.sqrt((a * a).sum() * (b * b).sum()))
+        likeness[digit] = float((a * b).sum()) / norm if norm else -1.0
+    return max(likeness, key=lambda digit: likeness[digit])
+
+
+def _ink(picture: Image.Image) -> Pixels:
+    """How far each pixel is from the ground, the most frequent grey, as a share of the most."""
+    red, green, blue = (np.asarray(band, np.int16) for band in picture.convert("RGB").split())
+    grey = red + green + blue
+    far = np.abs(grey - np.bincount(np.ravel(grey)).argmax())
+    most = int(far.max())
+    return far / most if most > 120 else np.zeros(far.shape)
 
 
 def _around(columns: NDArray[np.bool_], x: int) -> tuple[int, int]:

@@ -115,20 +115,18 @@ def test_a_right_deployment_is_not_accused_whatever_it_is_shown(seed: int) -> No
     assert not found.get("suspicious")
 
 
-SMALL = {"ladder", "coverage", "points"}
-"""Whatever these say of a picture that is really shrunk or cut is true of it."""
 FAULTS: list[tuple[dict[str, Any], str, set[str], set[str]]] = [
     ({"family": "qwen2.5-vl", "most": 1_003_520}, "qwen2.5-vl", {"sizes", "points"}, set()),
-    ({"family": "qwen2.5-vl", "side": 500}, "qwen2.5-vl", {"sizes", "points"}, set()),
+    ({"family": "qwen2.5-vl", "side": 500}, "qwen2.5-vl", {"sizes", "ladder", "points"}, set()),
     ({"side": 1024}, "qwen3-vl", set(), {"sizes"}),
-    ({"side": 768, "usage": "text"}, "qwen3-vl", set(), {"usage"}),
+    ({"side": 768, "usage": "text"}, "qwen3-vl", set(), {"ladder", "usage"}),
     ({"double": True}, "qwen3-vl", {"sizes"}, set()),
-    ({"family": "qwen2.5-vl", "square": 640}, "qwen2.5-vl", {"sizes"}, set()),
+    ({"family": "qwen2.5-vl", "square": 640}, "qwen2.5-vl", {"sizes", "ladder"}, set()),
     ({"family": "internvl3", "one_tile": True}, "internvl3", {"ladder"}, {"sizes"}),
     ({"channels": True}, "qwen3-vl", {"corners"}, set()),
     ({"mirror": True}, "qwen3-vl", {"corners"}, set()),
     ({"turn": 1}, "qwen3-vl", {"corners"}, set()),
-    ({"centre": True}, "qwen3-vl", {"coverage"}, {"sizes"}),
+    ({"centre": True}, "qwen3-vl", {"coverage", "ladder"}, {"sizes"}),
     ({"lose_right": True}, "qwen3-vl", {"coverage", "points"}, {"sizes"}),
     ({"no_pictures": True}, "qwen3-vl", {"picture seen"}, {"usage"}),
     ({"no_pictures_with_system": True}, "qwen3-vl", {"with system text"}, set()),
@@ -171,11 +169,8 @@ def test_a_fault_is_named(
     done = verified(fake, family, quick)
     assert not done.failed
     found = words(done.judge.checks())
-    shrinks = {"most", "side", "square", "one_tile", "centre"} & set(fake)
-    also = SMALL if shrinks else set()
-    assert found.get("broken", set()) - also == broken - also
-    assert found.get("suspicious", set()) - also == suspicious
-    assert broken <= found.get("broken", set())
+    assert found.get("broken", set()) == broken
+    assert found.get("suspicious", set()) == suspicious
 
 
 @pytest.mark.slow
@@ -186,10 +181,9 @@ def test_deployments_of_the_cases() -> None:
         if declared.get("greedy") is False:
             more["temperature"] = 0.7
         found = words(verified(given["fake"], declared["family"], **more).judge.checks())
-        for word in ("broken", "suspicious"):
-            expected = set(case["expect"][word])
-            # What the eyes make of a cut or shrunk picture is not the same to the last digit.
-            assert found.get(word, set()) - SMALL == expected - SMALL, case["id"]
+        for word in ("broken", "suspicious", "cannot tell"):
+            expected = set(case["expect"][word.replace(" ", "_")])
+            assert found.get(word, set()) == expected, case["id"]
 
 
 def test_a_model_told_not_to_think_that_thinks_is_broken() -> None:

@@ -8,7 +8,9 @@ import pytest
 
 from adapters.picture_tokens import FAMILIES
 from harness.verify import replies, sight
+from harness.verify.declared import Declared
 from harness.verify.record import digest
+from harness.verify.report import remedies
 from harness.verify.sizes import judge_sizes
 from harness.verify.words import BROKEN, CANNOT_TELL, OK, SUSPICIOUS, Check, Found, Verdict, overall
 from tests.harness.verify.test_scenes import _cases
@@ -166,3 +168,37 @@ def test_digits_are_counted_row_by_row_even_if_a_row_is_left_out() -> None:
     assert sight.rows_read(rows, "12 34 57\n\n654321") == [5, 6, 0]
     assert sight.rows_read(rows, "") == [0, 0, 0]
     assert sum(sight.rows_read(rows, "9\n" * 10_000)) == 0
+
+
+LIMITED = ["qwen2.5-vl", "pixels", 989_408, 1_012_143]
+
+
+@pytest.mark.parametrize(
+    ("name", "detail", "family", "software", "remedy"),
+    [
+        ("sizes", LIMITED, "qwen2.5-vl", "vllm", '{"max_pixels": 12845056}'),
+        ("sizes", LIMITED, "qwen2.5-vl", "vllm", "--adapter-option max_pixels=1003520"),
+        ("sizes", LIMITED, "qwen2.5-vl", "sglang", "SGLANG_IMAGE_MAX_PIXELS=12845056 python"),
+        ("sizes", ["qwen3-vl", *LIMITED[1:]], "qwen3-vl", "vllm", '"longest_edge": 12845056}}'),
+        ("sizes", ["qwen2.5-vl", "published", 0, 0], "qwen3-vl", "", "family=qwen2.5-vl"),
+        ("points", ["unit", False], "qwen3-vl", "", "--protocol-option coordinates=unit"),
+        ("repeats", "sampled", "qwen3-vl", "vllm", "--generation-config vllm"),
+        ("repeats", "not repeatable", "qwen3-vl", "vllm", "VLLM_BATCH_INVARIANT=1"),
+        ("thinking", "thinks", "qwen3-vl", "llama.cpp", "--reasoning-budget 0"),
+        ("context", "cuts", "qwen3-vl", "ollama", "OLLAMA_CONTEXT_LENGTH"),
+        ("picture cache", "", "qwen3-vl", "sglang", "--disable-radix-cache"),
+        ("order", "lost", "qwen3-vl", "vllm", "--limit-mm-per-prompt"),
+    ],
+)
+def test_a_finding_has_the_flag_that_mends_it(
+    name: str, detail: Any, family: str, software: str, remedy: str
+) -> None:
+    declared = Declared(family, "per-mille", limit=12_845_056)
+    found = [*remedies(Check(name, Found(BROKEN, detail)), declared, software)]
+    assert any(remedy in one for one in found), found
+    assert not [*remedies(Check(name, Found(OK, detail)), declared, software)]
+
+
+def test_the_limit_of_another_family_is_no_remedy() -> None:
+    check = Check("sizes", Found(SUSPICIOUS, ["gemma3", "published", 0, 0]))
+    assert not [*remedies(check, Declared("qwen3-vl", "per-mille"), "vllm")]
