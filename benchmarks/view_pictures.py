@@ -46,7 +46,7 @@ def seconds_alone(run: Path, data: Path, folder: Path) -> float:
     sources = {row["action_uid"]: row["screenshot"]["bytes"] for row in table}
     records = open_run(run).records()
     jobs = [
-        (sources[record.detail.action_uid], wanted_of(record, UnitPart())) for record in records
+        (sources[record.detail.action_uid], wanted_of(record, UnitPart(), ())) for record in records
     ]
     start = time.perf_counter()
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.tables.results import average_of, coverage
 from parsers import Declaration, Measure
-from parsers.declaration import PREDICTED, TAKEN, Average
+from parsers.measure import PREDICTED, TAKEN, Average
 
 if TYPE_CHECKING:
     from parsers.declaration import Declaration, Group, Level

@@ -38,6 +38,7 @@ from harness.page import Page
 from harness.pictures import PictureError, decode
 from harness.planning.data import open_data
 from harness.policies import (
+    Oracle,
     Policy,
     answers,
     chance_for,
@@ -159,6 +160,8 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
     """Recorded tasks or conversations, one after the other; see docs/environment.md.
 
     Args:
+        reveal_gold: True to give the right answer in infos, as `oracle`.
+        render_mode: `rgb_array`, or None.
         settings: the settings of `vlm-eval run` in `TAKEN`, with the same names and defaults,
             but the option `point_rule`: a click counts for the smallest candidate under it. Steps
             without a right answer have no question; `invalid="fail"` counts them as failed.
@@ -176,7 +179,14 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
     once, or when an episode reaches it.
     """
 
-    def __init__(self, **settings: object) -> None:
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 1}  # noqa: RUF012
+
+    def __init__(
+        self, *, reveal_gold: bool = False, render_mode: str | None = None, **settings: object
+    ) -> None:
+        if render_mode not in (None, "rgb_array"):
+            raise UserError(f"{render_mode=}: {suggestion(str(render_mode), ['rgb_array'])}")
+        self._reveals, self.render_mode = reveal_gold, render_mode
         self.protocol = Played()
         self.settings, source = _completed(settings, self.protocol)
         model = AdapterInfo("environment", "environment", "environment", stand_in="policy")
@@ -194,7 +204,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         self._success = self.declared.main_of_units.name
         self.observation_space = spaces.Dict({name: Anything() for name in OBSERVED})
         self.action_space = Anything()
-        self._over = True
+        self._begun, self._over = False, True
         self.question: Ready[StepView] | None = None
 
     def reset(
@@ -213,7 +223,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         self._left = deque((one.parents[self._turn_level], rows[one.unit_id]) for one in group)
         self.records: list[StepUnit] = []
         self._instructions: dict[str, str] = {}
-        self._over = False
+        self._begun, self._over = True, False
         self._advance()
         return self._observation(), self._info()
 
@@ -249,6 +259,10 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         self._advance()
         self._over = self.question is None
         return record
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """Return the full screenshot of the shown step; None without a `render_mode`."""
+        return _screenshot(self._row) if self.render_mode and self._begun else None
 
     def counts(self, record: StepUnit) -> bool:
         """Return True if a step counts, answered or not."""
@@ -333,6 +347,8 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
             "is_valid": self._shown.unit.invalid is None,
             "skipped_steps": sum(record.scores is None for record in self.records),
         }
+        if self._reveals and self.question is not None:
+            info["oracle"] = _right_answer(self.question)
         if record is not None and record.scores is not None:
             scores = record.scores
             info["last_action_uid"] = record.detail.action_uid
@@ -342,6 +358,17 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         if self._over and counted:
             info["task_success"] = not any(map(self.failed, counted))
         return info
+
+
+def _right_answer(question: Ready[StepView]) -> dict[str, Any]:
+    """Return the right answer of a step, and an action that gives it."""
+    gold = question.secret.gold
+    said = Oracle().predict(question.view, None, question.secret)
+    call = {"TYPE": "fill", "SELECT": "select_option"}.get(gold.operation, "click")
+    given = [said.element, gold.value] if call != "click" else [said.element]
+    arguments = ", ".join(json.dumps(one, ensure_ascii=False) for one in given)
+    known = {"elements": list(gold.elements), "operation": gold.operation, "value": gold.value}
+    return {**known, "action": f"{call}({arguments})"}
 
 
 def _completed(chosen: Mapping[str, object], protocol: Played) -> tuple[Settings, StepBenchmark]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from harness.runs import Run, Unit
 from harness.tables import bounds, counted, percent
 from parsers import Declaration, ScoredUnit
-from parsers.declaration import PREDICTED
+from parsers.measure import PREDICTED
 from parsers.records import Status
 from reports.comparison.pairing import UnitName, unit_name
 from reports.frames.rows import RunRows

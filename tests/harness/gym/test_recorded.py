@@ -22,9 +22,9 @@ from tests.harness.gym.made_up import OFFERED, PAGE, RIGHT, actions, made, recor
     "settings",
     [
         {},
-        {"invalid": "fail"},
+        {"invalid": "fail", "render_mode": "rgb_array"},
         {"benchmark": "mt-sample"},
-        {"benchmark_option": {"candidates": "all"}},
+        {"benchmark_option": {"candidates": "all"}, "reveal_gold": True},
         {"benchmark_option": {"candidates": "ranker", "top_k": 5}, "ranker": "lexical"},
     ],
 )
@@ -87,6 +87,25 @@ def test_nothing_tells_which_element_is_right(tmp_path: Path) -> None:
     assert after[4] == after_other[4]
 
 
+def test_the_right_answer_is_told_on_request(tmp_path: Path) -> None:
+    env = made(**recorded(tmp_path), reveal_gold=True)
+    _, info = env.reset()
+    assert info["oracle"] == {
+        "elements": ["3"],
+        "operation": "TYPE",
+        "value": "a red lamp",
+        "action": 'fill("3", "a red lamp")',
+    }
+    done = made(reveal_gold=True, limit=3)
+    for index in range(len(done.episodes)):
+        _, info = done.reset(options={"index": index})
+        over = False
+        while not over:
+            _, reward, over, _, info = done.step(info["oracle"]["action"])
+            assert reward == 1.0
+        assert info["task_success"] is True
+
+
 @pytest.mark.parametrize("stop", ["send_msg_to_user('done')", "report_infeasible('no')"])
 def test_an_agent_may_stop(tmp_path: Path, stop: str) -> None:
     env = made(**recorded(tmp_path))
@@ -146,6 +165,12 @@ def test_an_episode_of_which_nothing_can_be_asked_ends_with_the_first_action(
     assert "task_success" not in info
 
 
+def test_rendering_gives_the_screenshot() -> None:
+    env = registered(render_mode="rgb_array")
+    seen, _ = env.reset(seed=3)
+    assert np.array_equal(np.asarray(env.render()), seen["screenshot"])
+
+
 def test_the_seed_of_reset_draws_tasks_and_nothing_else() -> None:
     env = made()
     drawn = [env.reset(seed=5)[1]["task_id"], *(env.reset()[1]["task_id"] for _ in range(6))]
@@ -177,7 +202,7 @@ def test_only_one_task_is_decoded_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"render_mode": "human"}, "unknown setting 'render_mode'"),
+        ({"render_mode": "human"}, "render_mode='human'"),
         ({"benchmrk": "sample"}, "unknown setting 'benchmrk'"),
         ({"protocol": "coordinates"}, "protocol has no effect on an environment"),
         ({"benchmark_option": "candidates=ranker"}, "name one with --ranker"),
@@ -207,7 +232,7 @@ def test_episodes_that_do_not_exist_are_refused(options: dict[str, Any]) -> None
 
 
 def test_a_conversation_is_an_episode_and_shows_what_was_said_so_far() -> None:
-    env = made(benchmark="mt-sample", limit=1)
+    env = made(benchmark="mt-sample", limit=1, reveal_gold=True)
     (conversation,) = env.episodes
     rows = list(open_steps("mt-sample", splits=["dev"]).rows())
     rows = [row for row in rows if row.parents["conversation"] == conversation]
@@ -217,8 +242,9 @@ def test_a_conversation_is_an_episode_and_shows_what_was_said_so_far() -> None:
         said[row.parents["task"]] = row.goal
         assert [one["message"] for one in seen["chat_messages"]] == list(said.values())
         assert (seen["goal"], info["action_uid"]) == (row.goal, row.detail.action_uid)
-        seen, _, terminated, _, info = env.step("noop()")
-    assert terminated and len(said) > 1 and info["task_success"] is False
+        seen, reward, terminated, _, info = env.step(info["oracle"]["action"])
+        assert reward == 1.0
+    assert terminated and len(said) > 1 and info["task_success"] is True
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
@@ -248,6 +274,7 @@ def test_several_are_stepped_side_by_side(mode: str) -> None:
 
 
 def test_steps_without_a_screenshot_show_none(tmp_path: Path) -> None:
-    seen, _ = made(**recorded(tmp_path)).reset()
-    assert seen["screenshot"] is None
+    env = made(**recorded(tmp_path), render_mode="rgb_array")
+    seen, _ = env.reset()
+    assert seen["screenshot"] is None and env.render() is None
     assert PAGE.replace("bid", "x").count("input") == seen["cleaned_html"].count("<input")

@@ -103,8 +103,8 @@ def click(x: Any = 1, y: Any = 2, **fields: Any) -> dict[str, Any]:
     return {"type": "click", "button": "left", "x": x, "y": y, **fields}
 
 
-PLACE = ("answered", [("click", {})])
-MALFORMED = ("parse_error", [], {"malformed_call"})
+PLACE: tuple[Any, ...] = ("answered", [("click", {})])
+MALFORMED: tuple[Any, ...] = ("parse_error", [], {"malformed_call"})
 UNREAD = {"answered_error"}
 CLICK = [member("left_click", coordinate=[1, 2])]
 
