@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, get_args
 
 from parsers.actions import ActionSpace
@@ -163,6 +163,32 @@ class Declaration:
         """Return the other ways to compute a measure: VARIANT of the measures `NAME.VARIANT`."""
         before = f"{name}."
         return tuple(one.removeprefix(before) for one in self.scores if one.startswith(before))
+
+    def read_by(self, rules: Iterable[str]) -> Declaration:
+        """Return the declaration with the main measure of units under further rules of reading."""
+        main = self.main_of_units
+        place = 1 + self.measures.index(main)
+        further = tuple(
+            replace(
+                main,
+                name=f"{main.name}.{rule}",
+                head=f"{main.title} ({rule})",
+                meaning=f"{main.title}, replies read by `{rule}`",
+                main=False,
+                needs=(),
+                rule=rule,
+            )
+            for rule in rules
+        )
+        return replace(self, measures=(*self.measures[:place], *further, *self.measures[place:]))
+
+    def is_like(self, other: Declaration) -> bool:
+        """Return whether only the measures of further rules of reading differ, if any."""
+        plain = (
+            replace(of, measures=tuple(one for one in of.measures if not one.rule))
+            for of in (self, other)
+        )
+        return self == other or next(plain) == next(plain)
 
     @property
     def innermost(self) -> Level:

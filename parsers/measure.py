@@ -62,6 +62,8 @@ class Measure:
             conversation) that succeed.
         needs: measures that must all be 1 for it to be 1. They decide it again where a report
             takes another variant of one of them (`Declaration.variants`).
+        rule: a further rule by which the protocol reads replies (`Prediction.by_rule`): the measure
+            `NAME.RULE` is the measure `NAME` of what that reads. "" is the run's own rule.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Measure:
     main: bool = False
     cells: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    rule: str = ""
 
     def __post_init__(self) -> None:
         if self.main or self.all_of:
@@ -83,6 +86,11 @@ class Measure:
     def within(self) -> str:
         """Of a measure of parents, the level that it is averaged within first; "" for none."""
         return self.cells[0] if self.all_of and self.cells else ""
+
+    @property
+    def plain(self) -> str:
+        """The name of the measure that it is of what another rule reads; its own name otherwise."""
+        return self.name.removesuffix(f".{self.rule}") if self.rule else self.name
 
     @property
     def title(self) -> str:

@@ -130,6 +130,7 @@ class Prediction:
         votes: number of samples behind each different answer, this one's first; () where a unit is
             asked once.
         sample: number of the sample that gave this one, from 0; None where a unit is asked once.
+        by_rule: what further rules read in the same replies (`Measure.rule`), where it differs.
     """
 
     status: Status
@@ -140,6 +141,7 @@ class Prediction:
     parsed: Mapping[str, Value] = field(default_factory=dict)
     votes: tuple[int, ...] = ()
     sample: int | None = None
+    by_rule: Mapping[str, Prediction] = field(default_factory=dict)
 
     @property
     def agreement(self) -> float | None:

@@ -58,6 +58,10 @@ def settled(
     >>> found.status, found.action, found.flags
     (<Status.PARSE_ERROR: 'parse_error'>, None, ('unknown_action',))
     """
+    if prediction.by_rule:
+        others = prediction.by_rule.items()
+        read = {rule: settled(one, space, spoken, counterparts) for rule, one in others}
+        prediction = replace(prediction, by_rule=read)
     flags: set[str] = set()
     if prediction.parsed != {}:
         parsed = _values(prediction.parsed, flags)

@@ -36,6 +36,7 @@ from parsers import Average, Declaration, Results
 from parsers.declaration import SPLIT
 from reports.frames.rows import VARIANT, varied
 from reports.grid import benchmarks_of, cell, described_grid, frame_data, plain_records
+from reports.load import widest
 from reports.settings import about
 
 FOR_PROGRAMS = ("csv", "json")
@@ -101,7 +102,7 @@ def blocks(table: pd.DataFrame) -> list[pd.DataFrame]:
     declared = table.attrs.get("declarations", {})
     found: list[list[str]] = []
     for label, one in declared.items():
-        known = next((block for block in found if declared[block[0]] == one), None)
+        known = next((block for block in found if one.is_like(declared[block[0]])), None)
         if known is None:
             found.append([label])
         else:
@@ -115,7 +116,7 @@ def _block(table: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     attrs = table.attrs
     block.attrs = {
         **attrs,
-        "declared": attrs["declarations"][labels[0]],
+        "declared": widest(attrs["declarations"][label] for label in labels),
         "cluster": attrs["clusters"][labels[0]],
         "runs": [fact for fact in attrs["runs"] if fact["run"] in labels],
         **{name: {label: attrs[name][label] for label in labels} for name in _BY_RUN},
@@ -137,7 +138,7 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     for fact in attrs["runs"]:
         rows = []
         for group in dict.fromkeys(table.loc[table["run"] == fact["run"], key]):
-            results = attrs["results"][fact["run"]][group]
+            results = replace(attrs["results"][fact["run"]][group], declared=declared)
             rules, behind = results.rules, results.counts.behind
             lines = [rules.headline]
             # Rows whose environment failed are invalid, and count in neither line.

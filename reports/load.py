@@ -104,6 +104,12 @@ def open_runs(runs: RunLike | Iterable[RunLike]) -> dict[str, Run]:
     }
 
 
+def widest(declared: Iterable[Declaration]) -> Declaration:
+    """Return the declaration with the most measures, of those that are like the first one."""
+    first, *others = declared
+    return max([first, *filter(first.is_like, others)], key=lambda one: len(one.measures))
+
+
 def declarations(runs: Iterable[Run]) -> list[Declaration]:
     """Return the declarations of the runs' benchmarks, each once, in order; at least one."""
     found: list[Declaration] = []

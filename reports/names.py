@@ -18,7 +18,8 @@ NAMES: Mapping[tuple[str, str], str] = {
 
 def name_of(measure: Measure, declared: Declaration) -> str:
     """Return the name of a measure in results."""
-    return NAMES.get((declared.kind, measure.name), measure.name)
+    plain = NAMES.get((declared.kind, measure.plain), measure.plain)
+    return f"{plain}.{measure.rule}" if measure.rule else plain
 
 
 def measured_name(measure: Measure, declared: Declaration) -> str:

@@ -20,7 +20,7 @@ from reports.frames.runs import facts, measured_columns
 from reports.frames.units import Column, typed, union
 from reports.grid import benchmarks_of
 from reports.keys import Group, key_named, keys
-from reports.load import RunLike, declarations, open_runs, unfinished_lines
+from reports.load import RunLike, declarations, open_runs, unfinished_lines, widest
 from reports.names import main_column, measured_name, name_of, partly_measured
 from reports.settings import attrs_of, unranked
 
@@ -198,7 +198,7 @@ def _grouped(
             records += _records(rows, key, group, places, results)
     described = union(columns(key, one, partly_measured(records, one)) for one in declared)
     table = typed(records, described)
-    table.attrs = {**shared, "key": key, "declared": declared[0], "results": found}
+    table.attrs = {**shared, "key": key, "declared": widest(declared), "results": found}
     return table
 
 
@@ -232,7 +232,7 @@ def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame
         return board(table, average)
     declared = table.attrs["declared"]
     for label, other in table.attrs["declarations"].items():
-        if other != declared:
+        if not other.is_like(declared):
             first = next(iter(table.attrs["declarations"]))
             raise RunError(
                 f"{first} and {label} have different measures; there is no leaderboard of both"

@@ -46,9 +46,19 @@ def scorer_of(source: Benchmark, declaration: Declaration) -> Scorer:
 
     @cache
     def measures() -> dict[str, Measure]:
-        return {one.name: one for one in source.declared.measures if not one.all_of}
+        return {one.name: one for one in source.declared.measures if not (one.all_of or one.rule)}
 
     def score(prediction: Prediction, detail: Any) -> Scores:
+        scores = {**of_one(prediction, detail)}
+        for measure in declaration.measures:
+            if measure.rule:
+                read = prediction.by_rule.get(measure.rule)
+                found = scores if read is None else of_one(read, detail)
+                scores[measure.name] = found.get(measure.plain)
+        # The measures are those of the run's manifest: its benchmark may declare more by now.
+        return {name: scores.get(name) for name in names}
+
+    def of_one(prediction: Prediction, detail: Any) -> Scores:
         try:
             scores = source.score(prediction, detail)
         except (UserError, MemoryError):
@@ -59,8 +69,7 @@ def scorer_of(source: Benchmark, declaration: Declaration) -> Scorer:
             raise UserError(f"{source.name} {problem}")
         if unscored := [name for name in measures() if name not in scores]:
             raise UserError(f"{source.name} declares {unscored[0]} and does not score it")
-        # The measures are those of the run's manifest: its benchmark may declare more by now.
-        return {name: scores.get(name) for name in names}
+        return scores
 
     return score
 

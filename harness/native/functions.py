@@ -40,8 +40,13 @@ def offered(
         name, write = ("computer_use", qwen_computer)
         if device == "phone":
             name, write = "mobile_use", qwen_mobile
-        tools = (_qwen(name, convention, size), *beside(device, has, BEYOND))
-        return Offer(tools=tools, write=write, convention=convention)
+        further = beside(device, has, BEYOND)
+        return Offer(
+            tools=(_qwen(name, convention, size), *further),
+            write=write,
+            convention=convention,
+            extras=frozenset(one.name for one in further),
+        )
     numbers = f"Places are {_numbers(convention, size)}."
     listed = [
         _function(name, f"{text} {numbers}" if "x" in fields else text, fields)

@@ -16,7 +16,7 @@ from harness.protocols.pointing import numbers_of
 from harness.views import PlaceView, ScreenView, StepView
 from parsers.grounding import POINTING
 from parsers.native.page import LONGEST_NAME, Elements, PageElement, role_of
-from parsers.native.reading import ReplyActs, as_place, as_screen_step, text_only
+from parsers.native.reading import ReplyActs, Rule, as_place, as_screen_step, text_only
 from parsers.native.web import as_step, is_half
 from parsers.records import Description, Prediction
 from parsers.screen import SCREEN, Device, Point, Task
@@ -48,7 +48,9 @@ class NativePlace(Recorded):
             question += "\n\n" + self.texts["declining"]
         return self._asked("pointing", "computer", question, picture)
 
-    def read(self, turn: ReplyActs, view: PlaceView, page: Elements | None) -> Prediction:
+    def read(
+        self, turn: ReplyActs, view: PlaceView, page: Elements | None, rule: Rule
+    ) -> Prediction:
         return as_place(turn)
 
     def unread(self, reply: Reply, view: PlaceView) -> Prediction:
@@ -90,9 +92,19 @@ class NativeScreen(Recorded):
         task: Task = view.content
         return task.device, task.has
 
-    def read(self, turn: ReplyActs, view: ScreenView, page: Elements | None) -> Prediction:
+    @property
+    def rule(self) -> Rule:
+        return self.acts
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return ("first",) if self.acts == "turn" else ("turn",)
+
+    def read(
+        self, turn: ReplyActs, view: ScreenView, page: Elements | None, rule: Rule
+    ) -> Prediction:
         task = view.content
-        rule = "turn" if task.script else self.acts
+        rule = "turn" if task.script else rule
         return as_screen_step(turn, rule, phone=task.device == "phone", script=task.script)
 
     def unread(self, reply: Reply, view: ScreenView) -> Prediction:
@@ -155,12 +167,28 @@ class NativeStep(Recorded, NativePage):
         question = self.task(step.info.task, step.history[len(step.history) - shown :])
         return self._asked("system", "browser", question, picture, self.texts["fill"])
 
+    def settings(self) -> dict[str, object]:
+        """Return the fields with `auto` resolved."""
+        return {**super().settings(), "acts": self.rule}
+
     def reads_on(self, turn: ReplyActs, page: Elements | None) -> bool:
         return self.pairs == "next" and page is not None and is_half(turn, page)
 
-    def read(self, turn: ReplyActs, view: StepView, page: Elements | None) -> Prediction:
+    @property
+    def rule(self) -> Rule:
+        return self.pairs if self.acts == "auto" else self.acts
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        known: tuple[Rule, ...] = ("first", "turn", "next")
+        read = known if self.pairs == "next" else known[:2]
+        return tuple(rule for rule in read if rule != self.rule)
+
+    def read(
+        self, turn: ReplyActs, view: StepView, page: Elements | None, rule: Rule
+    ) -> Prediction:
         assert page is not None
-        said = as_step(turn, self.pairs if self.acts == "auto" else self.acts, page)
+        said = as_step(turn, rule, page)
         under = smallest_under(said.point, view.choices) if said.point else None
         return replace(said, under=under)
 

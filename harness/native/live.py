@@ -32,6 +32,7 @@ from parsers.records import Prediction, Status
 from parsers.reply_text import Nothing, open_reply
 from parsers.screen import Point
 
+_CLICK = Prediction(Status.ANSWERED, Action("CLICK", point=(1.0, 1.0)))
 MOST_PICTURES = 1_000
 """Pictures of an episode: more than it has steps."""
 
@@ -93,13 +94,17 @@ class NativeLive(NativePage):
                 now.failed, now.left = (now.doing, failure), deque()
             if now.left:
                 return now.next()
+        # An estimate looks as often as it may, then clicks, up to the last step of the episode.
+        click = Reply(self.write(view, _CLICK)[self.places[0]])
         for place in self.places:
             if now.conversation is None or now.reply is None:
                 now.conversation = Conversation(self.opening(view, picture), tools=offer.tools)
             else:
                 answers = _answers(now, now.reply, offer, picture, page)
                 now.conversation = now.conversation.then(now.reply, answers)
-            reply = yield Ask(now.conversation, place, max_tokens=limit_of(self.max_tokens, 0))
+            rehearsed = click if place == self.places[-1] else offer.rehearsed or click
+            limit = limit_of(self.max_tokens, 0)
+            reply = yield Ask(now.conversation, place, max_tokens=limit, rehearsed=rehearsed)
             assert isinstance(reply, Reply)
             named = any(call.name for call in calls_of(reply))
             if not named or reply.finish.value not in ("stop", "length"):

@@ -45,6 +45,7 @@ class Offer:
     refs: whether elements of a page are named, and answers say what the browser shows.
     off: looks that are switched off.
     look: a call that looks, for estimates.
+    extras: names of the functions beside the tool, for what it has no word for.
     """
 
     read: Read | None = None
@@ -58,6 +59,7 @@ class Offer:
     refs: bool = False
     off: tuple[str, ...] = ()
     look: tuple[str, Mapping[str, Any]] | None = None
+    extras: frozenset[str] = frozenset()
 
     def acts(self, reply: Reply) -> list[ToolAct]:
         """Return the acts of a reply, in the model's numbers."""
@@ -72,6 +74,11 @@ class Offer:
         if self.convention == "unit":
             return [replace(act, flags=act.flags - {"fraction"}) for act in said]
         return said
+
+    @property
+    def rehearsed(self) -> Reply | None:
+        """A reply that only looks, for estimates."""
+        return Reply("", tool_calls=(ToolCall("look", *self.look),)) if self.look else None
 
     @property
     def state(self) -> Mapping[str, Any] | None:

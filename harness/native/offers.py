@@ -53,8 +53,9 @@ class VendorTool(Offer):
             tokens = None if tokens is None else tokens - ZOOM_TOKENS
         configs = {"configs": {member: {"enabled": False} for member in off}} if off else {}
         further = beside(device, has, self.words) if extras else ()
-        tool = ProviderTool({**self.entry, **configs}, tokens)
-        return replace(self, tools=(tool, *further), off=off)
+        own = ProviderTool({**self.entry, **configs}, tokens)
+        extra = frozenset(one.name for one in further)
+        return replace(self, tools=(own, *further), off=off, extras=extra)
 
     def check(self, name: str, model: AdapterInfo) -> None:
         """Raise `UserError` for a model whose adapter does not send this tool."""

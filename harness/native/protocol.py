@@ -22,7 +22,6 @@ from adapters.conversation import (
     Reply,
     Shown,
     Tool,
-    ToolCall,
     canonical_json,
     illustrated,
     system,
@@ -39,7 +38,7 @@ from harness.protocols.texts import Schema, Texts, open_texts
 from harness.views import LiveView, ScreenView
 from parsers.native import ToolAct
 from parsers.native.page import Elements
-from parsers.native.reading import ReplyActs, reply_acts
+from parsers.native.reading import ReplyActs, Rule, reply_acts
 from parsers.native.spelling import spelled
 from parsers.points import Convention
 from parsers.records import Prediction, Status
@@ -190,7 +189,7 @@ class Native(AskingProtocol):
             "coordinates": self.convention,
         }
         if self.vendors is not None:
-            settings["entry"] = canonical_json(self.vendors.entry)
+            settings["tools"] = canonical_json(self.vendors.entry)
         named = {"prompts": self.texts.name, "prompts_sha256": self.texts.digest()}
         return {"protocol": settings.pop("protocol"), **named, **settings, **resolved}
 
@@ -314,10 +313,9 @@ class Recorded(Native):
 
         flags: set[str] = set()
         pointer: Point | None = None
-        rehearsed = offer.look and Reply("", tool_calls=(ToolCall("look", *offer.look),))
         for number, place in enumerate(self.places):
             limit = limit_of(self.max_tokens, number)
-            reply = yield Ask(conversation, place, max_tokens=limit, rehearsed=rehearsed)
+            reply = yield Ask(conversation, place, max_tokens=limit, rehearsed=offer.rehearsed)
             assert isinstance(reply, Reply)
             calls = calls_of(reply)
             said, turn = heard(reply, pointer)
@@ -335,7 +333,15 @@ class Recorded(Native):
                     reply = yield Ask(asked, PAIR, max_tokens=limit)
                     assert isinstance(reply, Reply)
                     turn.then = heard(reply, pointer)[1].acts
-                return flagged(self.read(turn, view, page), flags)
+                by_rule: dict[str, Prediction] = {
+                    rule: flagged(self.read(turn, view, page, rule), flags)
+                    for rule in (self.rule, *self.rules)
+                }
+                read = by_rule.pop(self.rule)
+                others = {rule: one for rule, one in by_rule.items() if one != read}
+                function = calls[turn.acts[0].call].name
+                extra = {"extra": function} if function in offer.extras else {}
+                return replace(read, parsed={**read.parsed, **extra}, by_rule=others)
             flags |= {"safety_check"} & {flag for act in said for flag in act.flags}
             if number < self.turns:
                 results = answered(offer, calls, said, picture, shows)
@@ -352,8 +358,17 @@ class Recorded(Native):
         """Return whether the reply behind this one belongs to it."""
         return False
 
+    @property
+    def rule(self) -> Rule:
+        """The rule that says which act of a reply counts."""
+        return "first"
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return ()
+
     @abstractmethod
-    def read(self, turn: ReplyActs, view: Any, page: Elements | None) -> Prediction:
+    def read(self, turn: ReplyActs, view: Any, page: Elements | None, rule: Rule) -> Prediction:
         """Return the prediction of a reply that acts."""
 
     @abstractmethod

@@ -207,6 +207,7 @@ def plan_run(
     selected = open_data(done, source)
     if selected.part.declared not in (None, source.declared):
         source = replace(source, declared=selected.part.declared)
+    source = replace(source, declared=source.declared.read_by(protocol.rules))
     source.check(selected.part, shows)
     if asks:
         source.check_installed()
@@ -259,6 +260,7 @@ def setup_of(plan: Plan) -> Setup:
             **on_record(settings),
             **plan.source.identity(plan.shows, names),
             **({"role_models": roles} if roles else {}),
+            **({"tools": tools} if (tools := of_protocol.get("tools")) else {}),
             **config,
         },
         model=identity_of(info),

@@ -217,6 +217,12 @@ class AskingProtocol(ABC):
         return False
 
     @property
+    def rules(self) -> tuple[str, ...]:
+        """Further rules by which its replies can be read; what each reads is scored as well
+        (`Prediction.by_rule`)."""
+        return ()
+
+    @property
     def way(self) -> str:
         """The way to ask, in the words of published rows (`tournament of five`)."""
         return self.name

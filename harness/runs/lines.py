@@ -61,6 +61,8 @@ def to_line(record: Any) -> Any:
 def _said(prediction: Prediction) -> dict[str, Any]:
     fields = ("action", "flags", "letter", "under", "parsed", "votes", "sample")
     said = {"status": prediction.status, **_given(prediction, *fields)}
+    if prediction.by_rule:
+        said["by_rule"] = {rule: _said(one) for rule, one in prediction.by_rule.items()}
     if (action := prediction.action) is not None:
         said["action"] = {"name": action.name, **_given(action, "element", "point", "arguments")}
     return said

@@ -34,6 +34,11 @@ class MessageRecord:
         return cls(message.role, tuple(map(_part, message.parts)), message.native)
 
     @property
+    def results(self) -> tuple[ResultRecord, ...]:
+        """Its results of calls."""
+        return tuple(part for part in self.parts if isinstance(part, ResultRecord))
+
+    @property
     def shown(self) -> tuple[str | Picture, ...]:
         """Its texts and pictures, in order, those of results in the place of their result."""
         return tuple(

@@ -21,7 +21,7 @@ from harness.errors import RunError
 from harness.runs.messages import MessageRecord
 from parsers.records import Prediction, ScoredUnit, Scores
 
-SCHEMA = 9
+SCHEMA = 10
 D = TypeVar("D")
 E = TypeVar("E")
 

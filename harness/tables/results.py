@@ -86,7 +86,7 @@ def rates_shown(average: Average, declared: Declaration) -> list[tuple[Measure, 
 def rate_cells(results: Results, rule: Rule, average: Average) -> tuple[str | Cell, ...]:
     """Return the rates of a line, see `rates_shown`."""
     shown = rates_shown(average, results.declared)
-    return tuple(cell_of(results.row(one.name, of, rule), results) for one, of in shown)
+    return tuple(cell_of(results.row(one.name, of, rule), results) or Cell("") for one, of in shown)
 
 
 def parent_cells(results: Results, rule: Rule) -> tuple[str | Cell, ...]:

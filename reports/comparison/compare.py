@@ -11,7 +11,7 @@ from harness.runs import Run, RunError
 from parsers import AggregationRules, Average, Declaration, Level, Measure, Results, ScoredUnit
 from parsers.clusters import clustered
 from parsers.counting import cluster_above, parent_of
-from reports.comparison.arms import ARMS, arm_of, facts
+from reports.comparison.arms import ARMS, arm_of, facts, subsets
 from reports.comparison.pairing import AGAINST, Paired, pair
 from reports.comparison.replies import replies_of
 from reports.comparison.results import Comparison, Comparisons, Contrast, RunProgress, verdict
@@ -63,11 +63,8 @@ def compare_runs(
     """
     if planned is not None and not 0 < planned <= 1:
         raise ValueError(f"a planned difference must lie between 0 and 1, got {planned}")
-    opened = open_runs(runs)
-    arms = [ARMS.index(arm_of(run)) for run in opened.values()]
-    if len(arms) == 2 and arms[0] > arms[1]:
-        # What a tool is worth is the difference from the arm without it.
-        opened = dict(reversed(opened.items()))
+    # What a tool is worth is the difference from the arm without it.
+    opened = dict(sorted(open_runs(runs).items(), key=lambda one: ARMS.index(arm_of(one[1]))))
     if len(opened) < 2:
         raise RunError("a comparison needs two different runs")
     labels = list(opened)
@@ -117,7 +114,13 @@ def _shared(first: tuple[str, Run], second: tuple[str, Run]) -> tuple[Declaratio
         return ours, ()
     measures: tuple[Measure, ...] = ()
     if (ours.kind, ours.levels) == (theirs.kind, theirs.levels):
-        both = [measure for measure in ours.measures if measure in theirs.measures]
+        # What another rule reads in one run is compared with what the other's own rule reads.
+        fewer, more = sorted((ours.measures, theirs.measures), key=len)
+        both = [
+            one
+            for one in dict.fromkeys((*more, *fewer))
+            if one.rule or (one in fewer and one in more)
+        ]
         names = {measure.name for measure in both}
         measures = tuple(one for one in both if {*one.needs, one.all_of or one.name} <= names)
     if ours.main not in measures:
@@ -168,6 +171,11 @@ def _comparison(
     for measure in declared.of_parents:
         if (paired := pairs.measures[measure.name]).units:
             contrasts.append(_of_parents(measure, paired, first.rules, declared, planned))
+    main, average = declared.main_of_units, declared.main_of_units.averages[0]
+    for name, keys in subsets(first, second, pairs.units, declared).items():
+        some = pairs.measures[main.name].of(keys, declared)
+        made = _of_units(main, average, some, first.rules, declared, planned, graded)
+        contrasts.append(replace(made, metric=f"{made.metric} {name}"))
     for (name, sign), paired in pairs.repeated.items():
         measure, of = declared[name], (paired, first.rules, declared, planned)
         usual = measure.averages[0]
@@ -175,6 +183,12 @@ def _comparison(
             _of_parents(measure, *of) if measure.all_of else _of_units(measure, usual, *of, graded)
         )
         contrasts.append(replace(made, metric=f"{made.metric} {sign}"))
+    differences = {
+        measure.name: one.difference
+        for one in contrasts
+        for measure in declared.in_tables
+        if (one.metric, one.average) == (name_of(measure, declared), measure.averages[0])
+    }
     return Comparison(
         baseline=first.label,
         run=second.label,
@@ -192,7 +206,7 @@ def _comparison(
         verdict="",
         replies=replies_of(first.run, second.run, pairs.units),
         takes=takes(first, second),
-        arms=tuple(facts(first.run, second.run, {one.unit_id for one in pairs.units}, declared)),
+        arms=facts(first, second, subject, pairs.units, declared, differences),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -49,6 +49,13 @@ class Paired:
     first: tuple[float, ...]
     second: tuple[float, ...]
 
+    def of(self, keys: Collection[UnitName], declared: Declaration) -> Paired:
+        """Return the part about these units, by `unit_name`."""
+        listed = zip(self.units, self.first, self.second, strict=True)
+        return _paired(
+            [one for one in listed if unit_name(one[0].split, one[0].unit_id, declared) in keys]
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
@@ -93,10 +100,11 @@ def pair(
         else:
             kept.append(name)
     measures = {
-        score: _paired(
-            (ours[name][0], _score(ours[name], score), _score(theirs[name], score)) for name in kept
+        measure.name: _paired(
+            (ours[name][0], _score(ours[name], measure), _score(theirs[name], measure))
+            for name in kept
         )
-        for score in [measure.name for measure in declared.in_tables]
+        for measure in declared.in_tables
     }
     repeated = {}
     main = declared.main_of_units
@@ -162,11 +170,11 @@ def _by_unit(
 ) -> dict[UnitName, list[ScoredUnit]]:
     units: dict[UnitName, list[ScoredUnit]] = {}
     for _, unit in _counted(rows, splits):
-        units.setdefault(_name(unit.split, unit.unit_id, declared), []).append(unit)
+        units.setdefault(unit_name(unit.split, unit.unit_id, declared), []).append(unit)
     return units
 
 
-def _name(split: str, unit_id: str, declared: Declaration) -> UnitName:
+def unit_name(split: str, unit_id: str, declared: Declaration) -> UnitName:
     """Return the identity of a unit in two runs."""
     return "" if declared.shared else split, unit_id
 
@@ -200,7 +208,7 @@ def _check_data(
     column, what = of_kind.digest
     digests = [
         {
-            _name(split, unit_id, declared): digest
+            unit_name(split, unit_id, declared): digest
             for split, unit_id, digest in zip(
                 f["split"], f[id_column(rows.declared)], f[column], strict=True
             )
@@ -220,11 +228,13 @@ def _invalid(repeats: Sequence[ScoredUnit]) -> bool:
     return any(unit.invalid is not None for unit in repeats)
 
 
-def _score(repeats: Sequence[ScoredUnit], name: str) -> float | None:
-    """Return the mean over repeats; None if it was measured in none of them."""
+def _score(repeats: Sequence[ScoredUnit], measure: Measure) -> float | None:
+    """Return the mean over repeats; None if it was measured in none of them. A run without the
+    measure's rule has what its own rule reads."""
     if _invalid(repeats):
         return 0.0
-    found = (unit.scores.get(name) for unit in repeats if unit.scores is not None)
+    scores = [unit.scores for unit in repeats if unit.scores is not None]
+    found = (one.get(measure.name, one.get(measure.plain)) for one in scores)
     known = [value for value in found if value is not None]
     return fmean(known) if known else None
 

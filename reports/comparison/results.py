@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parsers import FEW, Declaration
+from reports.comparison.arms import Facts
 from reports.comparison.pairing import Left
 from reports.comparison.replies import Replies
 from reports.comparison.spent import Takes
@@ -64,7 +65,7 @@ class Comparison:
     verdict: the conclusion in words.
     replies: how many dialogues a reply decided, and in how many it is the same one.
     takes: tokens, seconds and dollars per answered unit and per success; none for policies.
-    arms: lines about a model that is asked through tools in one run and not in the other.
+    arms: facts about a model that is asked through tools in one run and not in the other.
     """
 
     baseline: str
@@ -83,7 +84,7 @@ class Comparison:
     verdict: str
     replies: Replies
     takes: tuple[Takes, ...] = ()
-    arms: tuple[str, ...] = ()
+    arms: Facts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +154,9 @@ def verdict(comparison: Comparison, planned: float | None = None) -> str:
     """Say in words whether the main measure differs.
 
     A difference is claimed only if the permutation test (corrected for several runs) and the
-    interval agree. The number of clusters is for the `planned` difference if there is one. Runs
-    that rest on the same replies get no verdict: they are one measurement.
+    interval agree, and so do both ends of a bracket. The number of clusters is for the `planned`
+    difference if there is one. Runs that rest on the same replies get no verdict: they are one
+    measurement.
     """
     declared, replies = comparison.declared, comparison.replies
     if replies.all_same:
@@ -165,6 +167,12 @@ def verdict(comparison: Comparison, planned: float | None = None) -> str:
         )
     found = {(c.metric, c.average): c for c in comparison.contrasts}
     main = found[primary(declared)]
+    bracket = comparison.arms.bracket if comparison.arms else None
+    if bracket is not None and bracket.called is None:
+        return (
+            f"Undecided between {comparison.run} and {comparison.baseline}: the difference lies "
+            f"between {bracket}, which do not both show a gain or a loss."
+        )
     won = found.get((name_of(declared.main, declared), "micro"), main).effect
     if not won.better and not won.worse:
         same = "succeed on exactly the same" if not comparison.graded else "score the same on all"

@@ -58,7 +58,11 @@ def check_comparable(
     arms = arm_of(first_run), arm_of(second_run)
     if same_model and arms[0] != arms[1]:
         sides = [
-            {n: value for n, value in settings_of(run.manifest).items() if _is_compared(n)}
+            {
+                n: value
+                for n, value in settings_of(run.manifest).items()
+                if _is_compared(n) and not (value is None and _of_one_protocol(n))
+            }
             for run in (first_run, second_run)
         ]
         return named(arms, *sides)

@@ -12,6 +12,7 @@ from harness import tables
 from harness.tables import Cell, Data, Grid, Row, Section, bounds, few_notes, percent
 from harness.tables.results import cluster_note, coverage, mean_note
 from parsers import Declaration, Measure
+from reports.comparison.arms import lines as arms_lines
 from reports.comparison.results import (
     Comparison,
     Comparisons,
@@ -180,7 +181,7 @@ def _data(comparisons: Comparisons, above: tuple[str, ...], footnotes: tuple[str
                     for measure in one.declared.of_parents
                 },
                 **({"only_one": list(one.single)} if one.single else {}),
-                **({"arms": list(one.arms)} if one.arms else {}),
+                **({"arms": asdict(one.arms)} if one.arms else {}),
                 **({"takes": [asdict(each) for each in one.takes]} if one.takes else {}),
                 "replies": asdict(one.replies),
                 "verdict": one.verdict,
@@ -242,7 +243,8 @@ def _facts(one: Comparison) -> tuple[str, ...]:
             f"the same replies decided {one.replies.same:,} of {one.replies.decided:,} dialogues: "
             "there the runs are one measurement"
         )
-    lines += one.arms
+    if one.arms is not None:
+        lines += arms_lines(one.arms, declared)
     if one.single:
         lines.append(f"left out, as only one of the runs has it: {', '.join(one.single)}")
     return tuple(lines)
@@ -313,6 +315,8 @@ def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
         lines.append("pass@k: at least one of k repeats succeeds; pass^k: all of k do.")
     if any(_partial(c, one) for one in comparisons.others for c in one.contrasts):
         lines.append(f"(n of N): over the n of the N {on[0]} that both runs have a score for.")
+    if any(one.arms for one in comparisons.others):
+        lines.append(f"A row that ends in an action is over the {on[0]} where that is right.")
     if any(one.takes for one in comparisons.others):
         lines.append(
             f"/{declared.unit}, /success: tokens of replies (thoughts included), seconds and "

@@ -215,6 +215,8 @@ def _in_variant(label: str, run: Run, trials: Sequence[Trial], variant: str) -> 
                     f"{variant}"
                 )
             scores |= {one.name: _all_right(one, scores) for one in again}
+            # What other rules read was scored in the run's own variant only.
+            scores |= dict.fromkeys(one.name for one in declared.measures if one.rule)
             unit = replace(unit, scores=scores)
         found.append((repeat, unit))
     return tuple(found)

@@ -9,6 +9,7 @@ import msgspec
 
 from adapters.conversation import Picture
 from harness.runs import CallRecord, MessageRecord, Unit
+from harness.runs.messages import ResultRecord
 from harness.runs.pictures import sent_picture
 from parsers import Declaration
 from parsers.points import Convention
@@ -33,6 +34,7 @@ def detail(
     convention: what the numbers in calls mean.
     """
     page, declared, prediction = points.page, points.declared, record.prediction
+    whole = next(iter(record.pictures), None)
     return {
         "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],
         "invalid": record.invalid,
@@ -61,8 +63,7 @@ def detail(
         "sent": [[name, list(window)] for name, window in layers.items()],
         "strip": [_framed(one, blobs) for one in part.strip],
         "rounds": [
-            _round(call, blobs, linked=part.cuts is None)
-            | _marked(call, next(iter(record.pictures), None), convention)
+            _round(call, blobs, whole, linked=part.cuts is None) | _marked(call, whole, convention)
             for call in calls
         ],
     }
@@ -101,7 +102,8 @@ def _scores(record: Unit[Any], points: Points) -> Iterator[list[Any]]:
     measured, the main one first; variants of a measure are left out."""
     declared, scores = points.declared, record.scores or {}
     for measure in sorted(declared.measures, key=lambda one: one is not declared.main_of_units):
-        value, variant = scores.get(measure.name), "." in measure.name
+        value = scores.get(measure.name)
+        variant = "." in measure.name and not measure.rule
         if value is not None and not variant:
             yield [measure.title, value, measure.name not in points.graded, measure.meaning]
 
@@ -123,13 +125,20 @@ def _roles(calls: Sequence[CallRecord]) -> list[list[Any]]:
     return [[role, *entry] for role, entry in sums.items()]
 
 
-def _round(call: CallRecord, blobs: Mapping[str, Sequence[Any]], *, linked: bool) -> dict[str, Any]:
-    """Return a call; `linked` says whether the page has the pictures that were sent."""
+def _round(
+    call: CallRecord,
+    blobs: Mapping[str, Sequence[Any]],
+    whole: Picture | None,
+    *,
+    linked: bool,
+) -> dict[str, Any]:
+    """Return a call. `whole` is the picture that a zoom shows part of; `linked` says whether the
+    page has the pictures that were sent."""
     reply = call.reply
     messages, answer = call.exchange
     plain: dict[str, Any] = {
         "place": call.name,
-        "messages": [[message.role, _parts(message, linked)] for message in messages],
+        "messages": [[message.role, list(_parts(message, whole, linked))] for message in messages],
         "reasoning": reply.reasoning,
         "reply": answer,
         "finish": str(reply.finish),
@@ -155,13 +164,27 @@ def _round(call: CallRecord, blobs: Mapping[str, Sequence[Any]], *, linked: bool
     return plain
 
 
-def _parts(message: MessageRecord, linked: bool) -> list[list[str]]:
-    return [
-        ["text", part]
-        if isinstance(part, str)
-        else ["picture", f"{part.width} × {part.height} pixels", _name(part) if linked else ""]
-        for part in message.shown
-    ]
+def _parts(message: MessageRecord, whole: Picture | None, linked: bool) -> Iterator[list[str]]:
+    """Yield texts and pictures; those of a result below the call that it answers."""
+    for part in message.parts:
+        if not isinstance(part, ResultRecord):
+            yield _shown(part, "picture", linked)
+            continue
+        yield ["text", f"[{'error' if part.is_error else 'result'} of call {part.call_id}]"]
+        for one in part.parts:
+            is_zoom = (
+                whole is not None
+                and isinstance(one, Picture)
+                and one.digest == whole.digest
+                and one.recipe != whole.recipe
+            )
+            yield _shown(one, "part" if is_zoom else "picture", linked or is_zoom)
+
+
+def _shown(part: str | Picture, kind: str, linked: bool) -> list[str]:
+    if isinstance(part, str):
+        return ["text", part]
+    return [kind, f"{part.width} × {part.height} pixels", _name(part) if linked else ""]
 
 
 def _name(picture: Picture) -> str:

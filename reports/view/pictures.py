@@ -12,7 +12,7 @@ import hashlib
 import io
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from PIL import Image
 
 from adapters.conversation import Picture as Reference
-from harness.runs import BLOBS, DataGone, Run, RunError, Unit
+from harness.runs import BLOBS, CallRecord, DataGone, Run, RunError, Unit
 from harness.runs.pictures import made_again, sent_picture
 from reports.view.parts import UnitPart, Window
 
@@ -77,14 +77,19 @@ class PictureFile(NamedTuple):
 _NONE = PictureFile(None, 0, 0, "")
 
 
-def wanted_of(record: Unit[Any], shown: UnitPart) -> UnitWithPictures:
-    """Return the pictures of a unit."""
+def wanted_of(record: Unit[Any], shown: UnitPart, calls: Sequence[CallRecord]) -> UnitWithPictures:
+    """Return the pictures of a unit, parts of its screenshot that its model looked at included."""
     digest, cuts = record.screenshot, shown.cuts
-    sent: dict[str, Reference | Window]
-    if cuts is None:
-        sent = {one.name: of for of in record.pictures if (one := sent_picture(of))}
-    else:
-        sent = {_cut_name(digest or record.unit_id, window): window for window in cuts}
+    results = (part for call in calls for one in call.messages for part in one.results)
+    looked = (one for result in results for one in result.parts if isinstance(one, Reference))
+    asked = {one.recipe for one in record.pictures}
+    every = [one for one in looked if one.digest == digest and one.recipe not in asked]
+    every += record.pictures if cuts is None else ()
+    sent: dict[str, Reference | Window] = {
+        one.name: of for of in every if (one := sent_picture(of))
+    }
+    if cuts is not None:
+        sent |= {_cut_name(digest or record.unit_id, window): window for window in cuts}
     return UnitWithPictures(record.unit_id, digest, sent)
 
 

@@ -10,6 +10,7 @@ from harness.runs import Run, Unit
 from parsers import Declaration, Measure
 from parsers.counting import observed
 from reports.kind import reports_of
+from reports.load import widest
 from reports.view.parts import Fact, UnitPage, facts_of, key_of
 
 RIGHT, PART, WRONG, OPEN, NOT_ASKED = "right", "part", "wrong", "open", "not_asked"
@@ -108,7 +109,8 @@ def collect(runs: Mapping[str, Run], classes: Mapping[tuple[str, str, int], str]
     The runs share what is declared of them; `classes` are error classes by run, unit and repeat.
     """
     first = next(iter(runs.values()))
-    declared, page = first.manifest.declaration, page_of(first)
+    declared = widest(run.manifest.declaration for run in runs.values())
+    page = page_of(first)
     graded = frozenset[str]().union(
         *(
             observed((one.scored() for one in run.records()), declared).graded

@@ -219,7 +219,7 @@ def sheets_of(runs: Mapping[str, Run]) -> list[Sheet]:
     groups: list[tuple[Declaration, dict[str, Run]]] = []
     for label, run in runs.items():
         declared = run.manifest.declaration
-        found = next((own for known, own in groups if known == declared), None)
+        found = next((own for known, own in groups if known.is_like(declared)), None)
         if found is None:
             groups.append((declared, {label: run}))
         else:

@@ -14,6 +14,7 @@ from harness.tables.results import POOLED, rate_heads
 from parsers import Declaration
 from reports.formats import fact_texts, results_grid
 from reports.keys import Key, keys
+from reports.load import widest
 from reports.settings import Setting
 from reports.tables import by_tables
 from reports.view.parts import average_words
@@ -63,7 +64,7 @@ class Summary:
 
 def summarise(runs: Mapping[str, Run]) -> Summary:
     """Compute the tables of the runs. Raises `RunError`."""
-    declared = next(iter(runs.values())).manifest.declaration
+    declared = widest(run.manifest.declaration for run in runs.values())
     first, known = declared.main_of_units.averages[0], keys(declared)
     frames = by_tables(runs.values(), known, details=True)
     grids = {key: results_grid(frame, first) for key, frame in frames.items()}
@@ -98,13 +99,14 @@ def _card(run: Run, fact: Mapping[str, Any], section: Section, named: Sequence[s
     splits = splits or ", ".join(name for name in rows if name != POOLED)
     words = (fact["model"], run.manifest.config.get("protocol"), splits)
     row = rows.get(POOLED) or next(iter(rows.values()), None)
+    rates = zip(named, _rates(row), strict=True) if row else ()
     return Card(
         title=" · ".join(str(word) for word in words if word),
         run=section.title,
         complete=bool(fact["complete"]),
         done=int(fact["rows"]) - int(fact["unsettled"]),
         rows=int(fact["rows"]) + int(fact["unreached"]),
-        headline=tuple(zip(named, _rates(row), strict=True)) if row else (),
+        headline=tuple((name, cell) for name, cell in rates if cell.text),
         facts=fact_texts(fact, run.manifest.declaration),
     )
 

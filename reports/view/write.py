@@ -177,7 +177,7 @@ class RunsPage:
                     begun.add(record.unit_id)
                     calls = run.calls_of(record.unit_id, record.repeat)
                     part = part_of(points.page, record, calls)
-                    one = wanted_of(record, part)
+                    one = wanted_of(record, part, calls)
                     seen = (
                         digest for made in calls if made.act for digest in made.act.blobs.values()
                     )

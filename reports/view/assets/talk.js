@@ -26,10 +26,19 @@
     return VLM.el("p", { class: "quiet" }, VLM.el("a", opened(VLM.pictured(name)), shown));
   }
 
+  /* The part of the screenshot that a zoom has shown. */
+  function zoomed(size, name) {
+    if (!name) return picture(size, name);
+    const href = VLM.pictured(name);
+    const shown = { src: href, alt: "part of the screenshot", class: "seen zoomed" };
+    return VLM.el("p", null, VLM.el("a", opened(href), VLM.el("img", shown)));
+  }
+
   function message([role, parts], pictures) {
-    const shown = parts.map(([kind, content, name]) =>
-      kind === "picture" ? picture(content, pictures && name) : text(content),
-    );
+    const shown = parts.map(([kind, content, name]) => {
+      if (kind === "text") return text(content);
+      return (kind === "part" ? zoomed : picture)(content, pictures && name);
+    });
     return VLM.el(
       "div",
       { class: "message " + (role === "assistant" ? "model" : "user") },

@@ -73,6 +73,11 @@ def of_wires(kind: str, providers: Collection[str]) -> list[Any]:
     return _of_type(kind, lambda case: case["provider"] in providers)
 
 
+def comparisons() -> list[Any]:
+    """The cases about two arms of one model."""
+    return _of_type("compare", lambda case: True)
+
+
 def _of_type(kind: str, wanted: Callable[[Case], bool]) -> list[Any]:
     folder = _folder()
     if folder is None:

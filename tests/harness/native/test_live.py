@@ -131,6 +131,22 @@ def test_acts_are_actions_of_a_live_page(act: ToolAct, expected: list[str]) -> N
         assert found[0].arguments == {"delta_x": -50.0, "delta_y": 0.0}
 
 
+@pytest.mark.parametrize(("turns", "calls", "pictures"), [(3, 40, 820), (0, 10, 55)])
+def test_a_dry_run_counts_an_episode_as_one_growing_conversation(
+    turns: int, calls: int, pictures: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
+    done = call(
+        *("run", "--benchmark", "miniwob", "--only", "task=click-test", "--limit", "1"),
+        *("--model", "anthropic:claude-opus-5-5", "--protocol", "native"),
+        *("--protocol-option", f"turns={turns}", "--dry-run"),
+    )
+    assert done.code == 0, done.err
+    # Every call sends the pictures of all calls before it, up to the last step.
+    assert f"{pictures} sent in {calls} calls" in done.out
+
+
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("tool", ["computer", "browser-toolset"])

@@ -328,3 +328,45 @@ def test_the_text_of_a_field_may_come_in_the_next_reply_and_rules_read_it_again(
         assert f"{read} of {len(said)} predictions read differently" in again.out
     wrong = call("score", "b", "--protocol-option", "acts=next")
     assert wrong.code == 2 and "acts=next has no effect with pairs=turn" in wrong.complaint
+
+
+def test_the_page_shows_the_part_that_a_zoom_has_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
+    zoom = {"type": "tool_use", "id": "toolu_z", "name": "zoom", "toolset_name": "computer"}
+    look = {"content": [zoom | {"input": {"region": [0, 0, 40, 20]}}], "stop_reason": "tool_use"}
+
+    def react(ask: Ask) -> Answer:
+        if ask.rounds:
+            return anthropic_block("click", 1)
+        return Answer(raw=json.dumps(look).encode())
+
+    provider, asked, _ = WIRES["computer-toolset"]
+    with WireServer(react) as server:
+        place = ("--base-url", server.base_url(provider), "--out", "a")
+        done = call(*at(server, *PLACES[:4], "--limit", "1", *asked, *place))
+    assert done.code == 0, done.err
+    assert call("view", "a", "-o", "v").code == 0
+    [written] = re.findall(r'\["part","[^"]*","([^"]*)"\]', Path("v/data/step-0.js").read_text())
+    assert (Path("v/pictures") / written).is_file()
+    assert "[result of call toolu_z]" in Path("v/data/step-0.js").read_text()
+
+
+def test_what_further_rules_read_is_scored_and_put_on_record() -> None:
+    steps = ("--benchmark", "sample", "--limit", "3", *NATIVE[:3], "tool=computer")
+    done = call("run", *steps, "--model", "oracle", "--out", "o")
+    assert done.code == 0, done.err
+    lines = [line for line in last_lines("o") if line["scores"]]
+    assert {(line["scores"]["success"], line["scores"]["success.turn"]) for line in lines} == {
+        (1.0, 1.0)
+    }
+    # The first act alone is a press where a text is recorded.
+    halves = [line for line in lines if not line["scores"]["success.first"]]
+    assert halves
+    for line in halves:
+        assert set(line["prediction"]["by_rule"]) == {"first"}
+        assert line["prediction"]["by_rule"]["first"]["action"]["name"] == "CLICK"
+    manifest = json.loads(Path("o/manifest.json").read_text())
+    assert json.loads(manifest["config"]["tools"]) == {"type": "computer"}
+    again = call("score", "o", "--protocol-option", "acts=first", "--json")
+    scores = json.loads(again.out)["scores"]
+    assert scores["success"] == scores["success.first"] != scores["success.turn"]

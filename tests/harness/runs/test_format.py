@@ -29,7 +29,7 @@ MANIFEST = """{
   "seed": 42,
   "pictures": "full",
   "declaration": DECLARATION,
-  "schema": 9,
+  "schema": 10,
   "name": "first",
   "created": "2026-08-01T12:00:00+00:00",
   "answerers": {"": [{"reply": "model-1"}]},
