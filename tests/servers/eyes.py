@@ -112,8 +112,8 @@ class Eyes:
         for channel, level in enumerate(MARK):
             blue &= np.abs(image[..., channel] - level) < 60
         found: dict[str, tuple[float, float]] = {}
-        for top, bottom in _spans(blue.any(axis=1)):
-            for left, right in _spans(blue[top:bottom].any(axis=0)):
+        for top, bottom in _spans(np.atleast_1d(blue.any(axis=1))):
+            for left, right in _spans(np.atleast_1d(blue[top:bottom].any(axis=0))):
                 wide, high = right - left, bottom - top
                 is_square = max(wide, high) <= 1.25 * min(wide, high)
                 if min(wide, high) < 6 or (wide * high < 32**2 and not is_square):

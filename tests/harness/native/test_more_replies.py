@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ MODELS = {
 }
 SIZES = {"g": [1920, 1080], "s-phone": [1080, 2400], "s-desk": [1920, 1080], "w": [1280, 2400]}
 Call = tuple[str, dict[str, Any]]
-Made = Mapping[str, Any]
+Made = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)
@@ -245,7 +244,11 @@ def test_a_click_without_a_place_is_where_the_model_scrolled() -> None:
 
 def test_every_answer_to_gemini_has_the_picture() -> None:
     tool = "gemini-browser"
-    calls = [("take_screenshot", {}), ("fly", {}), ("take_screenshot", {})]
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("take_screenshot", {}),
+        ("fly", {}),
+        ("take_screenshot", {}),
+    ]
     replies = body_of(tool, calls), body_of(tool, [("click", {"x": 5, "y": 5})])
     found, sent = read(case_of(tool, "g-hd", turns=1), *replies)
     assert found == (*PLACE, UNREAD)

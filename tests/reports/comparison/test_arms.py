@@ -13,7 +13,7 @@ from harness.benchmarks import benchmark_of
 from harness.benchmarks.scoring import scored, scorer_of
 from harness.runs import Run, open_run
 from harness.settings import Settings
-from parsers.records import Gold, Prediction, Status
+from parsers.records import Gold, Operation, Prediction, Status
 from reports.comparison.arms import AT_ONCE, Facts, lines
 from reports.comparison.compare import compare_runs
 from reports.comparison.results import Comparison
@@ -116,7 +116,7 @@ def recorded(
     config: dict[str, Any],
     *,
     times: int = 1,
-    operations: Sequence[str] = (),
+    operations: Sequence[Operation] = (),
     **more: Any,
 ) -> Path:
     """A run whose units have been scored from what each rule reads, each in a task of its own.
@@ -130,14 +130,15 @@ def recorded(
     score = scorer_of(source, made.declaration)
 
     def said(rule: str, number: int) -> Prediction:
-        operation = operations[number] if operations else "CLICK"
+        operation: Operation = operations[number] if operations else "CLICK"
         if right[rule][number]:
             return Prediction.of(Status.ANSWERED, None, "7", None, operation, "")
         return Prediction.of(Status.ANSWERED, None, "8", None, "CLICK", "")
 
     units = []
     for number in range(len(right[own])):
-        gold = Gold(operations[number] if operations else "CLICK", "", ("7",), (None,), "7")
+        operation: Operation = operations[number] if operations else "CLICK"
+        gold = Gold(operation, "", ("7",), (None,), "7")
         by_rule = {rule: said(rule, number) for rule in others}
         prediction = replace(said(own, number), by_rule=by_rule)
         for repeat in range(times):
@@ -195,10 +196,10 @@ def test_the_worked_cases(case: dict[str, Any], tmp_path: Path) -> None:
     rules = {rule: case["native"]["by_rule"][rule] for rule in ("next", "first", "turn")}
     native = recorded(tmp_path / "n", rules, WEB)
     if "headline" in expected:
-        row = main_table(native).iloc[0]
-        assert 100 * row["step_success_macro"] == expected["headline"] == expected["next"]
-        assert 100 * row["step_success.first_macro"] == expected["first"]
-        assert 100 * row["step_success.turn_macro"] == expected["turn"]
+        headline = main_table(native).iloc[0]
+        assert 100 * headline["step_success_macro"] == expected["headline"] == expected["next"]
+        assert 100 * headline["step_success.first_macro"] == expected["first"]
+        assert 100 * headline["step_success.turn_macro"] == expected["turn"]
         return
     prompted = recorded(tmp_path / "p", {"first": case["prompted"]["right"]}, PROMPTED)
     one, found = compared(native, prompted)
