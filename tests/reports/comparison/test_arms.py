@@ -268,7 +268,7 @@ def test_three_arms_have_the_prompt_as_their_baseline(tmp_path: Path) -> None:
 
 
 def test_rows_are_paired_by_action_and_over_units_settled_at_once(tmp_path: Path) -> None:
-    operations = ("CLICK", "CLICK", "SELECT", "SELECT")
+    operations: Sequence[Operation] = ("CLICK", "CLICK", "SELECT", "SELECT")
     native = {"next": [1, 0, 1, 1], "first": [1, 0, 0, 0], "turn": [1, 0, 0, 1]}
     made = recorded(tmp_path / "n", native, WEB, operations=operations)
     looked = [
