@@ -7,8 +7,10 @@ the user's own. Written against openai 3.52, November 2026.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any, ClassVar
 
 from adapters import chat_answers
@@ -24,8 +26,10 @@ from adapters.contract import (
     Request,
 )
 from adapters.conversation import (
+    Conversation,
     Finish,
     Message,
+    Part,
     Picture,
     Prefixes,
     ProviderTool,
@@ -38,6 +42,9 @@ from adapters.conversation import (
 from adapters.endpoints import Endpoint
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
 from adapters.registry import load
+
+_LIKELY_CONTROLS = re.compile(r"<\|[^|<>\s]{1,40}\|>|<(?:start|end)_of_turn>|\[/?INST\]")
+"""What tokenizers of common models read as a control token."""
 
 
 class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
@@ -225,10 +232,87 @@ class ServedModel(ChatAdapter):
     """
 
     _sizes_told = False
+    _broken_up = 0
+    _told_unguarded = False
     spellings: ClassVar[Mapping[str, tuple[str, ...]]] = {
         **ChatAdapter.spellings,
         "skip_special_tokens": (),
     }
+
+    def measured(self) -> Mapping[str, object]:
+        """Return the number of control tokens in texts that were broken up."""
+        guarded = self._controls is not None
+        return {"control_tokens_broken_up": self._broken_up if guarded else "not guarded"}
+
+    @property
+    def _controls(self) -> re.Pattern[str] | None:
+        known = open_model(str(self._info.settings.get("family") or self._info.model))
+        return known.controls if known else None
+
+    async def _wanted(self, request: Request, pictures: PictureSource) -> tuple[Json, Json]:
+        shown = self._guarded(request.conversation)
+        return await super()._wanted(replace(request, conversation=shown), pictures)
+
+    def _guarded(self, conversation: Conversation) -> Conversation:
+        """Return the conversation with a blank within all that the server's tokenizer would read as
+        a control token. A reply in the provider's own form goes back as it came."""
+        found = 0
+
+        def safe(parts: Iterable[Part], replied: bool) -> Iterator[Part]:
+            nonlocal found
+            # Texts that follow each other are one for the tokenizer.
+            for is_text, group in groupby(parts, lambda part: isinstance(part, Text)):
+                same = list(group)
+                text = "".join(part.text for part in same if isinstance(part, Text))
+                written, count = self._broken(text, replied) if is_text else ("", 0)
+                found += count
+                for part in [Text(written)] if is_text and written != text else same:
+                    if isinstance(part, Result):
+                        inner: Any = tuple(safe(part.parts, replied))
+                        yield replace(part, parts=inner)
+                    else:
+                        yield part
+
+        messages = tuple(
+            message
+            if message.native is not None
+            else replace(message, parts=tuple(safe(message.parts, message.role == "assistant")))
+            for message in conversation.messages
+        )
+        if not found:
+            return conversation
+        if not self._broken_up:
+            self._notify(
+                f"{self._info.name}: texts hold control tokens of this model, which are broken up "
+                f"by a blank ({found} in the first such prompt; the record of the run counts all)"
+            )
+        self._broken_up += found
+        return replace(conversation, messages=messages)
+
+    def _broken(self, text: str, replied: bool) -> tuple[str, int]:
+        """Return a text with control tokens broken up, and how many there were. In a reply the
+        marks of a thought stay: templates leave it out of later rounds by them."""
+        controls = self._controls
+        if controls is None:
+            if not self._told_unguarded and (mark := _LIKELY_CONTROLS.search(text)):
+                self._told_unguarded = True
+                self._notify(
+                    f"{self._info.name}: not guarded: texts hold {mark[0]}, which may be a control "
+                    "token of this model, whose tokenizer is not known here (--adapter-option "
+                    "family= names one that is)"
+                )
+            return text, 0
+        found = 0
+
+        def broken_up(mark: re.Match[str]) -> str:
+            nonlocal found
+            said, half = mark[0], len(mark[0]) // 2
+            if replied and said.strip("</>") == "think":
+                return said
+            found += 1
+            return f"{said[:half]} {said[half:]}"
+
+        return controls.sub(broken_up, text), found
 
     def _additions(self, request: Request) -> Json:
         added: Json = {"repetition_penalty": 1.0}

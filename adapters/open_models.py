@@ -7,6 +7,7 @@ narrower where the authors' own code sets them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import ceil, floor, sqrt
@@ -46,6 +47,11 @@ class OpenModel:
         """
         return self.pixels is not None and self.coordinates in (None, "absolute")
 
+    @property
+    def controls(self) -> re.Pattern[str] | None:
+        """What its tokenizer reads as a control token; None if that is not known here."""
+        return None if self.pixels is None else _OF_QWEN
+
     def image_rule(self) -> ImageRule | None:
         """Return the rule to resize pictures before sending; None if the model's is unknown.
 
@@ -57,6 +63,8 @@ class OpenModel:
         return make(self.pixels.factor, self.pixels.least, self.pixels.most)
 
 
+_OF_QWEN = re.compile(r"<\|\w+\|>|</?(?:tool_call|tool_response|think)>")
+"""Control tokens of Qwen's tokenizer. The models that have its resizing were made from Qwen's."""
 _QWEN2 = Pixels(28, 3_136, 12_845_056)
 _QWEN3 = Pixels(32, 65_536, 16_777_216)
 

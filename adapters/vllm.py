@@ -17,7 +17,6 @@ import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from itertools import groupby
 from typing import Any
 
 from adapters.chat_completions import ServedModel
@@ -29,7 +28,7 @@ from adapters.contract import (
     Request,
     UnloadedModel,
 )
-from adapters.conversation import Conversation, Finish, Message, Part, Reply, Text, Usage
+from adapters.conversation import Conversation, Finish, Message, Reply, Usage
 from adapters.endpoints import Endpoint
 from adapters.local import loading
 from adapters.local.checkpoint import check_files, fetch_weights, locate
@@ -87,7 +86,6 @@ class VllmModel(ServedModel):
 
         super().__init__(info, endpoint, timeout_s=TIMEOUT_S)
         self._family = family
-        self._broken_up = 0
         # As with our own models: a reply ends where the checkpoint says, and names no picture.
         self._limits = {
             "stop_token_ids": list(family.stop_ids),
@@ -118,7 +116,6 @@ class VllmModel(ServedModel):
         return reply
 
     def measured(self) -> Mapping[str, object]:
-        """Return the number of control tokens that were broken up."""
         return {"control_tokens_broken_up": self._broken_up}
 
     def _additions(self, request: Request) -> dict[str, Any]:
@@ -129,35 +126,24 @@ class VllmModel(ServedModel):
 
     def _prepared(self, conversation: Conversation) -> tuple[Conversation, int]:
         """Return the conversation to send, without control tokens, and its length in tokens."""
-        messages, found = [], 0
-
-        def safe(text: str) -> str:
-            nonlocal found
-            text, count = self._family.broken_up(text)
-            found += count
-            return text
-
-        for message in self._family.without_system(conversation.messages):
-            parts: list[Part] = []
-            # Texts that follow each other are one for the tokenizer.
-            for is_text, group in groupby(message.shown, lambda part: isinstance(part, Text)):
-                same = list(group)
-                if is_text:
-                    text = "".join(part.text for part in same if isinstance(part, Text))
-                    replied = message.role == "assistant"
-                    parts.append(Text(around_thoughts(text, safe) if replied else safe(text)))
-                else:
-                    parts += same
-            messages.append(Message(message.role, tuple(parts)))
-        if found and not self._broken_up:
-            self._notify(
-                f"{self._info.name}: texts hold control tokens of this model, which are broken up "
-                f"by a blank ({found} in the first such prompt; the record of the run counts all)"
-            )
-        self._broken_up += found
-        shown = Conversation(tuple(messages))
+        messages = tuple(
+            Message(message.role, message.shown)
+            for message in self._family.without_system(conversation.messages)
+        )
+        shown = self._guarded(Conversation(messages))
         grown = sum(self._family.growth(p.width, p.height) for p in shown.pictures)
         return shown, len(self._family.collapsed(shown)) + grown
+
+    def _broken(self, text: str, replied: bool) -> tuple[str, int]:
+        found = 0
+
+        def safe(piece: str) -> str:
+            nonlocal found
+            piece, count = self._family.broken_up(piece)
+            found += count
+            return piece
+
+        return around_thoughts(text, safe) if replied else safe(text), found
 
 
 def _described(model: str, read: Mapping[str, Any], loads: bool) -> UnloadedModel:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -26,13 +26,16 @@ from adapters.contract import (
     EncodedPicture,
     Fatal,
     Generation,
+    Measuring,
     Participant,
     Request,
 )
-from adapters.conversation import Conversation, Finish, Message, Picture, Reply, system, user
+from adapters.conversation import Conversation, Finish, Message, Picture, Reply, Text, system, user
+from tests.adapters.support import adapter_for, ask
 from tests.harness.commands import tool
 from tests.local.conftest import Checkpoint, Load
 from tests.local.test_adapter import Pictures, next_round
+from tests.servers import Answer, WireServer
 
 FAMILY = "qwen2.5-vl"
 Log = Callable[[str], list[Any]]
@@ -137,6 +140,39 @@ def test_no_text_of_a_page_becomes_a_control_token(
     assert counted > 5
     (notice,) = adapter.notices()
     assert "texts hold control tokens of this model, which are broken up by a blank" in notice
+
+
+@pytest.mark.parametrize("wire", ["openai", "responses"])
+def test_somebody_elses_server_gets_no_control_token_of_a_family_that_is_known(
+    load: Load, wire: Literal["openai", "responses"]
+) -> None:
+    guard = load(FAMILY).family._guard  # type: ignore[attr-defined]
+    replied = Message("assistant", (Text("<think>go</think>" + HOSTILE[0]),))
+    split = saying("<|im_", "end|>", before=(user("a"), replied))
+    with WireServer(lambda ask: Answer(text="A")) as server:
+        adapter = adapter_for(wire, server, model="Qwen/Qwen2.5-VL-7B-Instruct")
+        ask(adapter, *(saying(text.removeprefix("\ud800")) for text in HOSTILE), split)
+    *pages, last = (json.dumps(one.body, ensure_ascii=False) for one in server.asks)
+    for body in pages:
+        made = guard._backend.encode(body, add_special_tokens=False)
+        assert not guard.control & set(made.ids)
+    assert "<|im_end" not in last and "<think>go</think>" in last
+    assert isinstance(adapter, Measuring)
+    counted = adapter.measured()["control_tokens_broken_up"]
+    assert isinstance(counted, int) and counted > 15
+    [notice] = [line for line in adapter.notices() if "control" in line]
+    assert "which are broken up by a blank" in notice
+
+
+def test_a_server_whose_tokenizer_is_not_known_is_said_to_be_not_guarded() -> None:
+    with WireServer(lambda ask: Answer(text="A")) as server:
+        adapter = adapter_for("openai", server, model="mystery-7b")
+        ask(adapter, *map(saying, ("plain <b>page</b>", HOSTILE[0], HOSTILE[0])))
+    assert HOSTILE[0] in server.asks[1].body["messages"][0]["content"][0]["text"]
+    [notice] = [line for line in adapter.notices() if "control" in line]
+    assert notice.startswith("openai:mystery-7b: not guarded: texts hold <|im_end|>")
+    assert isinstance(adapter, Measuring)
+    assert adapter.measured() == {"control_tokens_broken_up": "not guarded"}
 
 
 def test_both_rounds_have_the_length_that_our_own_models_read(
