@@ -11,56 +11,91 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from parsers.answers import read_answer as read_answer
-    from parsers.answers import write_answer as write_answer
-    from parsers.averages import every_result as every_result
-    from parsers.averages import results as results
-    from parsers.counting import PARSE_FAILURES as PARSE_FAILURES
-    from parsers.counting import AggregationRules as AggregationRules
-    from parsers.counting import InvalidPolicy as InvalidPolicy
-    from parsers.counting import Unattempted as Unattempted
-    from parsers.declaration import Average as Average
-    from parsers.declaration import Declaration as Declaration
-    from parsers.declaration import Group as Group
-    from parsers.declaration import Level as Level
-    from parsers.declaration import Measure as Measure
-    from parsers.estimates import Bounds as Bounds
-    from parsers.estimates import Counts as Counts
-    from parsers.estimates import Estimate as Estimate
-    from parsers.estimates import Results as Results
-    from parsers.mind2web import MIND2WEB as MIND2WEB
-    from parsers.option_text import index_of as index_of
-    from parsers.option_text import letter as letter
-    from parsers.option_text import letters_for as letters_for
-    from parsers.rates import FEW as FEW
-    from parsers.rates import Interval as Interval
-    from parsers.rates import clopper_pearson as clopper_pearson
-    from parsers.rates import mean_interval as mean_interval
-    from parsers.rates import t_interval as t_interval
-    from parsers.records import ELEMENT_ONLY as ELEMENT_ONLY
-    from parsers.records import F1_VARIANTS as F1_VARIANTS
-    from parsers.records import OPERATIONS as OPERATIONS
-    from parsers.records import READING as READING
-    from parsers.records import Answer as Answer
-    from parsers.records import F1Variant as F1Variant
-    from parsers.records import Gold as Gold
-    from parsers.records import Operation as Operation
-    from parsers.records import Prediction as Prediction
-    from parsers.records import ScoredUnit as ScoredUnit
-    from parsers.records import Scores as Scores
-    from parsers.records import Status as Status
-    from parsers.scoring import PointRule as PointRule
-    from parsers.scoring import ScoringRules as ScoringRules
-    from parsers.scoring import in_box as in_box
-    from parsers.scoring import score as score
-    from parsers.token_scores import VocabularyError as VocabularyError
-    from parsers.token_scores import count_tokens as count_tokens
-    from parsers.token_scores import operation_exact as operation_exact
-    from parsers.token_scores import operation_f1 as operation_f1
-    from parsers.token_scores import operation_string as operation_string
-    from parsers.token_scores import token_f1 as token_f1
-    from parsers.values import ValueStyle as ValueStyle
-    from parsers.values import clean_value as clean_value
+    from parsers.answers import read_answer, write_answer
+    from parsers.averages import every_result, results
+    from parsers.counting import PARSE_FAILURES, AggregationRules, InvalidPolicy, Unattempted
+    from parsers.declaration import Average, Declaration, Group, Level, Measure
+    from parsers.estimates import Bounds, Counts, Estimate, Results
+    from parsers.mind2web import MIND2WEB
+    from parsers.option_text import index_of, letter, letters_for
+    from parsers.rates import FEW, Interval, clopper_pearson, mean_interval, t_interval
+    from parsers.records import (
+        ELEMENT_ONLY,
+        F1_VARIANTS,
+        OPERATIONS,
+        READING,
+        Answer,
+        F1Variant,
+        Gold,
+        Operation,
+        Prediction,
+        ScoredUnit,
+        Scores,
+        Status,
+    )
+    from parsers.scoring import PointRule, ScoringRules, in_box, score
+    from parsers.token_scores import (
+        VocabularyError,
+        count_tokens,
+        operation_exact,
+        operation_f1,
+        operation_string,
+        token_f1,
+    )
+    from parsers.values import ValueStyle, clean_value
+
+__all__ = [
+    "ELEMENT_ONLY",
+    "F1_VARIANTS",
+    "FEW",
+    "MIND2WEB",
+    "OPERATIONS",
+    "PARSE_FAILURES",
+    "READING",
+    "AggregationRules",
+    "Answer",
+    "Average",
+    "Bounds",
+    "Counts",
+    "Declaration",
+    "Estimate",
+    "F1Variant",
+    "Gold",
+    "Group",
+    "Interval",
+    "InvalidPolicy",
+    "Level",
+    "Measure",
+    "Operation",
+    "PointRule",
+    "Prediction",
+    "Results",
+    "ScoredUnit",
+    "Scores",
+    "ScoringRules",
+    "Status",
+    "Unattempted",
+    "ValueStyle",
+    "VocabularyError",
+    "clean_value",
+    "clopper_pearson",
+    "count_tokens",
+    "every_result",
+    "in_box",
+    "index_of",
+    "letter",
+    "letters_for",
+    "mean_interval",
+    "operation_exact",
+    "operation_f1",
+    "operation_string",
+    "read_answer",
+    "results",
+    "score",
+    "t_interval",
+    "token_f1",
+    "write_answer",
+]
 
 _NAMES = {
     "parsers.averages": "every_result results",
@@ -79,7 +114,6 @@ _NAMES = {
     "parsers.values": "ValueStyle clean_value",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
@@ -92,4 +126,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(__all__)
