@@ -40,6 +40,7 @@ from harness.tables.grid import rows_of as rows_of
 
 Format = Literal["text", "markdown", "csv", "latex", "json", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+"""Formats of tables, for readers and for programs."""
 
 
 def _with_footnotes_once(grids: Sequence[Grid]) -> list[Grid]:

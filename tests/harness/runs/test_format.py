@@ -34,7 +34,7 @@ MANIFEST = """{
   "created": "2026-08-01T12:00:00+00:00",
   "answerers": {"": [{"reply": "model-1"}]},
   "unrecorded": 0.5,
-  "reading": 6,
+  "reading": 7,
   "redone": null,
   "sessions": [
     {"started": "2026-08-01T12:00:00+00:00", "pid": 7, "settings": {"concurrency": 4},

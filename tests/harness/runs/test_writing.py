@@ -158,7 +158,7 @@ def test_runs_of_another_format_are_refused_with_the_reason(tmp_path: Path, sche
     manifest = msgspec.json.decode((path / "manifest.json").read_bytes())
     (path / "manifest.json").write_bytes(msgspec.json.encode({**manifest, "schema": schema}))
     for use in (lambda: open_run(path), lambda: RunDirectory.start(path, SETUP)):
-        said = f"written by another version of vlm-eval .format {schema}; this one reads format 9"
+        said = f"written by another version of vlm-eval .format {schema}; this one reads format 10"
         with pytest.raises(OtherFormat, match=said):
             use()
 
