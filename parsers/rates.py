@@ -30,12 +30,13 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from parsers.measure import Average
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Method = Literal["wilson", "clopper-pearson", "t", "cluster-t", "fieller", "delta", "quartiles"]
 FEW = 30
@@ -277,7 +278,7 @@ def _outcomes(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
     return min(math.fsum(best.values()), math.fsum(1 - value for value in worst.values()))
 
 
-Floats = NDArray[np.float64]
+Floats: TypeAlias = "NDArray[np.float64]"
 
 NOTHING = 1e-12
 """Sums up to this size are rounding errors of zero."""
@@ -393,6 +394,8 @@ def clustered(
     by_cluster: dict[Hashable, list[float]] = {}
     for value, cluster in zip(averaged, members, strict=True):
         by_cluster.setdefault(cluster, []).append(value)
+    import numpy as np
+
     pairs = sorted((len(group), math.fsum(group)) for group in by_cluster.values())
     sizes = np.array([size for size, _ in pairs], dtype=np.float64)
     totals = np.array([total for _, total in pairs], dtype=np.float64)
@@ -404,10 +407,13 @@ def mean_and_error(totals: Floats, sizes: Floats) -> tuple[Floats, Floats]:
 
     Four tasks with means 0, 1/2, 1/2, 1: the mean is 1/2, the error sqrt(1/6 / 4).
 
+    >>> import numpy as np
     >>> mean, error = mean_and_error(np.array([0.0, 0.5, 0.5, 1.0]), np.ones(4))
     >>> float(mean), round(float(error), 4)
     (0.5, 0.2041)
     """
+    import numpy as np
+
     groups = totals.shape[-1]
     weight = sizes.sum(-1)
     mean = totals.sum(-1) / weight

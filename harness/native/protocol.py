@@ -185,7 +185,8 @@ class Native(AskingProtocol):
         del settings["prompts"]
         resolved = {
             "tool": "functions" if self.tool == "auto" else self.tool,
-            "family": QWEN if self.family == QWEN else "own",
+            # A vendor's tool has none.
+            "family": "auto" if self.vendors else QWEN if self.family == QWEN else "own",
             "coordinates": self.convention,
         }
         if self.vendors is not None:

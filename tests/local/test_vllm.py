@@ -290,7 +290,15 @@ def test_a_run_of_the_sample_from_the_command_line(
 ) -> None:
     tool.isolate(monkeypatch, tmp_path)
     model = ("--model", f"vllm:{checkpoint(FAMILY)}", "--adapter-option", "max_pixels=40000")
-    line = [*model, *tool.ONE_TASK, "--progress", "off", "--no-preflight", "--out", "a"]
+    line = [
+        *model,
+        *tool.ONE_TASK,
+        "--progress",
+        "off",
+        "--adapter-option=preflight=no",
+        "--out",
+        "a",
+    ]
     done = tool.call(*line)
     assert done.code == 0, done.err
     asked = len(log("ids"))

@@ -63,11 +63,11 @@ def test_a_look_is_answered_and_the_click_behind_it_counts() -> None:
     assert second["messages"][-1] == {
         "role": "tool",
         "tool_call_id": "call_0",
-        "content": "Scrolled down.",
+        "content": "Error: there is no function 'scroll'.",
     }
     shown = call("show", lines[0]["unit_id"], "--run", "a")
     assert "[call call_0] scroll {" in shown.out and "[call call_0] click {" in shown.out
-    assert "Scrolled down." in shown.out
+    assert "there is no function 'scroll'" in shown.out
 
 
 def test_a_model_that_only_looks_runs_out_of_turns() -> None:
