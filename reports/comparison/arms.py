@@ -36,7 +36,7 @@ _OF_TOOLS: Mapping[str, Setting] = {"past": "neutral"}
 """Settings of prompts that tools do not have, with what a tool is asked by."""
 _LOOK, _PAIR = "/look-", "/pair"
 AT_ONCE = "at once"
-"""The units that a model asked through a tool has settled without a look."""
+"""The units that a model asked through a tool has decided without a look."""
 
 
 def arm_of(run: Run) -> str:
@@ -333,7 +333,7 @@ def lines(of: Facts, declared: Declaration) -> Iterator[str]:
             yield f"{one.arm} by looks: {'; '.join(told)}"
             if one.arm == max(first.arm, second.arm, key=ARMS.index):
                 yield (
-                    f"`{AT_ONCE}`: the {declared.units} that {one.arm} settled without a look, as "
+                    f"`{AT_ONCE}`: the {declared.units} that {one.arm} decided without a look, as "
                     "it chose; a run with turns=0 gives a clean figure"
                 )
         if one.extras:
