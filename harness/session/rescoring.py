@@ -262,11 +262,14 @@ def _changed(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     for owner, known in rules.items():
         name = f"{owner}_option"
         for key, _ in changed.get(name, ()):
-            if key not in known:
-                raise UserError(
-                    f"{written(key, owner)} is no rule of scoring; a run has its own (known: "
-                    f"{', '.join(known)})"
-                )
+            if key in known:
+                continue
+            if others := [one for one, keys in rules.items() if key in keys]:
+                raise UserError(f"{written(key, owner)}: give {written(key, others[0])}")
+            raise UserError(
+                f"{written(key, owner)} is no rule of scoring; a run has its own (known: "
+                f"{', '.join(known)})"
+            )
         if name in changed:
             pairs = {**dict(getattr(settings, name)), **dict(changed[name])}
             changed[name] = tuple(pairs.items())

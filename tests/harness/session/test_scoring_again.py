@@ -104,6 +104,16 @@ def test_a_rule_that_another_covers_is_refused(narrow: str, wide: str) -> None:
     assert not Path("a").exists()
 
 
+def test_a_rule_of_the_other_owner_is_named_with_its_option() -> None:
+    assert call("run", *ONE_TASK, "--model", "oracle", "--out", "a").code == 0
+    called = call("score", "a", "--benchmark-option", "acts=first")
+    assert called.code == 2
+    assert "--benchmark-option acts: give --protocol-option acts" in called.err
+    called = call("score", "a", "--protocol-option", "temperament=first")
+    assert called.code == 2
+    assert "--protocol-option temperament is no rule of scoring" in called.err
+
+
 def predictions(change: dict[int, dict[str, Any] | None] | None = None) -> list[dict[str, Any]]:
     """The recorded actions of the oracle's run, some changed or left out."""
     lines = []
