@@ -45,6 +45,8 @@ from adapters.registry import load
 
 _LIKELY_CONTROLS = re.compile(r"<\|[^|<>\s]{1,40}\|>|<(?:start|end)_of_turn>|\[/?INST\]")
 """What tokenizers of common models read as a control token."""
+_OF_REPLIES = re.compile(r"</?think>|<\|(?:box|object_ref|quad)_(?:start|end)\|>")
+"""Control tokens that models write in a reply."""
 
 
 class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
@@ -291,7 +293,8 @@ class ServedModel(ChatAdapter):
 
     def _broken(self, text: str, replied: bool) -> tuple[str, int]:
         """Return a text with control tokens broken up, and how many there were. In a reply the
-        marks of a thought stay: templates leave it out of later rounds by them."""
+        marks of places stay, and those of a thought: templates leave it out of later rounds by
+        them."""
         controls = self._controls
         if controls is None:
             if not self._told_unguarded and (mark := _LIKELY_CONTROLS.search(text)):
@@ -307,7 +310,7 @@ class ServedModel(ChatAdapter):
         def broken_up(mark: re.Match[str]) -> str:
             nonlocal found
             said, half = mark[0], len(mark[0]) // 2
-            if replied and said.strip("</>") == "think":
+            if replied and _OF_REPLIES.fullmatch(said):
                 return said
             found += 1
             return f"{said[:half]} {said[half:]}"
