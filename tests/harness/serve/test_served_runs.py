@@ -71,6 +71,7 @@ def test_a_server_is_started_for_what_is_left_and_a_run_is_the_same_at_another_p
         "command": OWN,
         "version": "0.0.7",
         "models": ["fake-vl"],
+        "control_tokens_broken_up": "not guarded",
     }
 
     again = call(*line("a", "--no-cache"))
