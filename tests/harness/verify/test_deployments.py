@@ -95,6 +95,7 @@ def test_a_right_deployment_is_not_accused(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("right", RIGHT)
 def test_right_deployments_are_not_accused_in_100_seeds(
     right: tuple[dict[str, Any], str, dict[str, Any]],
