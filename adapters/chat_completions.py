@@ -281,9 +281,7 @@ class ServedModel(ChatAdapter):
             else replace(message, parts=tuple(safe(message.parts, message.role == "assistant")))
             for message in conversation.messages
         )
-        if not found:
-            return conversation
-        if not self._broken_up:
+        if found and not self._broken_up:
             self._notify(
                 f"{self._info.name}: texts hold control tokens of this model, which are broken up "
                 f"by a blank ({found} in the first such prompt; the record of the run counts all)"
