@@ -276,7 +276,13 @@ _FULL = {
     "usage": CheckRule(("base", "size-a"), _usage),
     "corners": CheckRule(("corners",), _corners, (("corners-2",), ("corners-3",))),
     "ladder": CheckRule(LADDERS, _ladder),
-    "coverage": CheckRule(("coverage",), _coverage, (("coverage-again",),)),
+    # Weak eyes may miss a whole row or column once.
+    "coverage": CheckRule(
+        ("coverage",),
+        _coverage,
+        (("coverage-again",),),
+        otherwise=Found(CANNOT_TELL, "not the same codes are lost again"),
+    ),
     "order": CheckRule(("order",), _order, (("order-again",),), kind=lambda found: found.verdict),
     "history": CheckRule(("history", "base", "size-a"), _history),
     "with system text": CheckRule(_PAIR, _with_system),

@@ -116,6 +116,11 @@ def test_a_right_deployment_is_not_accused_whatever_it_is_shown(seed: int) -> No
     assert not found.get("suspicious")
 
 
+def test_weak_eyes_that_miss_a_column_once_are_not_suspected() -> None:
+    done = verified({"weakest": 24, "spread": 0.3}, seed=203)
+    assert "coverage" in words(done.judge.checks())["cannot tell"]
+
+
 FAULTS: list[tuple[dict[str, Any], str, set[str], set[str]]] = [
     ({"family": "qwen2.5-vl", "most": 1_003_520}, "qwen2.5-vl", {"sizes", "points"}, set()),
     ({"family": "qwen2.5-vl", "side": 500}, "qwen2.5-vl", {"sizes", "ladder", "points"}, set()),
