@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar
 
@@ -246,7 +247,7 @@ class ServedModel(ChatAdapter):
         guarded = self._controls is not None
         return {"control_tokens_broken_up": self._broken_up if guarded else "not guarded"}
 
-    @property
+    @cached_property
     def _controls(self) -> re.Pattern[str] | None:
         known = open_model(str(self._info.settings.get("family") or self._info.model))
         return known.controls if known else None
@@ -268,7 +269,7 @@ class ServedModel(ChatAdapter):
                 text = "".join(part.text for part in same if isinstance(part, Text))
                 written, count = self._broken(text, replied) if is_text else ("", 0)
                 found += count
-                for part in [Text(written)] if is_text and written != text else same:
+                for part in [Text(written)] if written != text else same:
                     if isinstance(part, Result):
                         inner: Any = tuple(safe(part.parts, replied))
                         yield replace(part, parts=inner)

@@ -19,7 +19,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
-from adapters.chat_completions import ServedModel
+from adapters.api_client import Json
+from adapters.chat_completions import ChatAdapter, ServedModel
 from adapters.contract import (
     Adapter,
     AdapterInfo,
@@ -114,6 +115,10 @@ class VllmModel(ServedModel):
                 "pictures in another way: compare the versions of vLLM and transformers"
             )
         return reply
+
+    async def _wanted(self, request: Request, pictures: PictureSource) -> tuple[Json, Json]:
+        # `ask` has broken up what the tokenizer would read as a control token.
+        return await ChatAdapter._wanted(self, request, pictures)
 
     def measured(self) -> Mapping[str, object]:
         return {"control_tokens_broken_up": self._broken_up}
