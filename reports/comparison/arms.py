@@ -353,8 +353,8 @@ def lines(of: Facts, declared: Declaration) -> Iterator[str]:
         )
     if not of.even and ARMS[1] in (first.arm, second.arm):
         yield (
-            f"{' and '.join((f'{ARMS[1]} − {ARMS[0]}', f'{ARMS[2]} − {ARMS[1]}'))} split the "
-            "difference fairly only with turns=0 and pairs=turn"
+            f"{ARMS[1]} − {ARMS[0]} and {ARMS[2]} − {ARMS[1]} split the difference fairly only "
+            "with turns=0 and pairs=turn"
         )
 
 
